@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragstone.dataset.candidate import Candidate, CriticMeasured, Passage
+from ragstone.dataset.candidate import Candidate, CriticMeasured, SourcePassage
 from ragstone.dataset.certifying.funnel import FILTER
 from ragstone.flows.build.critique import critique, shown_passages
 from ragstone.flows.build.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
@@ -44,7 +44,7 @@ def candidates(n: int) -> list[Candidate]:
     for at in range(n):
         answer = f"{at + 11} days" if at % 2 else f"by {_name(at, 'river')}"
         text = f"The town of {_name(at, 'town')} trades in {_name(at, 'goods')}. Its mail comes {answer}."
-        passage = Passage(
+        passage = SourcePassage(
             document_id=f"d{at}", start=0, end=len(text), text=text, title=f"Annals {at}", lang="en"
         )
         asked = f"When does mail of class {at} reach the town of {_name(at, 'town')}?"

@@ -2,14 +2,14 @@ import pytest
 
 from ragstone.config import BuildSection
 from ragstone.dataset.build_files import check_build_outputs, give_ids, part_path, write_build
-from ragstone.dataset.candidate import Candidate, Passage, lose
+from ragstone.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.errors import DataError
 from ragstone.records import Question
 from ragstone.tables import read_rows
 
 
 def candidate(document, text):
-    passage = Passage(document_id=document, start=0, end=4, text="text")
+    passage = SourcePassage(document_id=document, start=0, end=4, text="text")
     return Candidate(question=Question(id="", question=text), passages=(passage,))
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.dataset.candidate import REASONS, Candidate, Passage, lose
+from ragstone.dataset.candidate import REASONS, Candidate, SourcePassage, lose
 from ragstone.dataset.checks import CHECKS, check_candidate, evidence_of, length_in_words
 from ragstone.records import Document, Evidence, Question, references
 from ragstone.tables import read_rows
@@ -17,7 +17,7 @@ def candidate(question, reference="October", evidence=None, text="", **fields):
     if evidence is not None:
         start = text.index(evidence)
         spans = [Evidence(document_id="d", start=start, end=start + len(evidence))]
-    passages = (Passage(document_id="d", start=0, end=len(text), text=text),) if text else ()
+    passages = (SourcePassage(document_id="d", start=0, end=len(text), text=text),) if text else ()
     row = Question(id="q", question=question, reference=reference, evidence=spans, **fields)
     return Candidate(question=row, passages=passages)
 
@@ -257,7 +257,7 @@ def test_evidence_of_a_word_that_lacks_the_answer_is_too_short():
 
 def test_evidence_is_read_at_its_place_in_a_passage_that_begins_later():
     span = Evidence(document_id="d", start=105, end=109)
-    passage = Passage(document_id="d", start=100, end=110, text="0123456789")
+    passage = SourcePassage(document_id="d", start=100, end=110, text="0123456789")
     row = Question(id="q", question="?", evidence=[span, Evidence(document_id="e", start=0, end=3)])
     assert evidence_of(Candidate(question=row, passages=(passage,))) == ["5678"]
 
@@ -307,7 +307,7 @@ def test_at_most_one_of_a_hundred_people_s_questions_is_lost_by_each_check(share
             if quoted
             else None
         )
-        passage = Passage(document_id=row.document_ids[0], start=0, end=len(text), text=text)
+        passage = SourcePassage(document_id=row.document_ids[0], start=0, end=len(text), text=text)
         asked = Question(
             id=row.id, question=row.question, reference=row.reference, evidence=spans,
             answerable=row.answerable, lang=row.lang,

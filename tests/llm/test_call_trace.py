@@ -8,7 +8,7 @@ import pytest
 from tests.support.scripts import fail, in_turn
 
 from ragstone.llm import CallFailed, Message, Prompt, open_door
-from ragstone.llm.call_trace import CallTrace, Conversation, Exchange, tracing
+from ragstone.llm.call_trace import CallTrace, Exchange, TracedConversation, tracing
 from ragstone.llm.ledger import Ledger
 
 
@@ -76,7 +76,7 @@ async def test_from_the_ledger_the_same_is_noted(fake_openai, tmp_path, heard):
 async def test_order_is_that_of_the_work_and_not_of_the_replies(heard, slow):
     async def one(name: str) -> None:
         for step in ("1", "2"):
-            talk = Conversation("m", (Message("user", name + step),))
+            talk = TracedConversation("m", (Message("user", name + step),))
             await asyncio.sleep(0.01 if name == slow else 0)
             talk.said((Message("user", name + step),), "yes")
 
@@ -86,7 +86,7 @@ async def test_order_is_that_of_the_work_and_not_of_the_replies(heard, slow):
 
 
 async def test_nobody_listening_notes_nothing():
-    talk = Conversation("m", (Message("user", "?"),))
+    talk = TracedConversation("m", (Message("user", "?"),))
     talk.said((Message("user", "?"),), "!")
     trace = CallTrace()
     trace.begin(Exchange(model="m", messages=()))

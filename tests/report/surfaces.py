@@ -9,7 +9,6 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Drawing,
     Fold,
     Heading,
@@ -18,7 +17,8 @@ from ragstone.report.document import (
     Notes,
     Pairs,
     Paragraph,
-    Part,
+    ReportDocument,
+    SurfacePart,
     Table,
 )
 from ragstone.report.render.html import render_page
@@ -27,7 +27,7 @@ from ragstone.report.scatter import decade_s, draw_scatter, point
 from ragstone.statistics import Estimate
 
 
-def shown(document: Document, width: int = 100) -> str:
+def shown(document: ReportDocument, width: int = 100) -> str:
     """Return what a terminal shows."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(render_terminal(document))
@@ -35,14 +35,14 @@ def shown(document: Document, width: int = 100) -> str:
     return console.file.getvalue()
 
 
-def page_text(document: Document) -> str:
+def page_text(document: ReportDocument) -> str:
     """Return what a page says."""
     return Page(render_page(document)).text
 
 
-def document(*blocks: Block) -> Document:
+def document(*blocks: Block) -> ReportDocument:
     """Return a document of these blocks."""
-    return Document(
+    return ReportDocument(
         title="run",
         kind="test",
         about="",
@@ -55,7 +55,7 @@ def document(*blocks: Block) -> Document:
     )
 
 
-def every_block(words: str) -> Document:
+def every_block(words: str) -> ReportDocument:
     """Return a document of every kind of block, with these words wherever text from outside can stand."""
     found = Estimate(value=0.5, low=0.4, high=0.6, n=10, method="bootstrap")
     cells = [
@@ -72,7 +72,7 @@ def every_block(words: str) -> Document:
         Table(columns, [[words], cells], words, words),
         Drawing(draw_scatter([point(1, words, "best", 0.1, found)], decade_s), words, words, words),
     ]
-    return Document(
+    return ReportDocument(
         title=words,
         kind="test",
         about=words,
@@ -82,7 +82,7 @@ def every_block(words: str) -> Document:
             Notes([words]),
             Heading(words, anchor="b"),
             Fold(words, inner),
-            Part(inner, "charts"),
+            SurfacePart(inner, "charts"),
         ],
         skip=("a", "a"),
         made=[(words, words)],

@@ -6,7 +6,7 @@ from tests.report.test_page import read
 
 from ragstone.agreement.corrected import CorrectedMean, sentence_of
 from ragstone.report.corrected import corrected_document, corrected_line, corrected_of, halving
-from ragstone.report.document import Document
+from ragstone.report.document import ReportDocument
 from ragstone.report.findings import findings
 from ragstone.report.render.terminal import render_terminal
 from ragstone.report.run_report import run_document
@@ -37,7 +37,7 @@ def mean(**changed):
 
 
 def shown(group):
-    group = render_terminal(group) if isinstance(group, Document) else group
+    group = render_terminal(group) if isinstance(group, ReportDocument) else group
     console = Console(width=80, color_system=None)
     with console.capture() as capture:
         console.print(group)

@@ -10,7 +10,7 @@ from tests.report.test_joining import a_run
 
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context
-from ragstone.report.asked import Asked
+from ragstone.report.asked import AskedCall
 from ragstone.report.embedded import embed_prompts
 from ragstone.report.run import Run
 
@@ -18,9 +18,11 @@ CONTEXT = "Rust is treated with fungicide, early."
 ANSWER = "It is treated with some fungicide."
 
 
-def asked(user: str, *, judges: tuple[str, ...] = ("correctness",), reply: str = "{}") -> Asked:
+def asked(user: str, *, judges: tuple[str, ...] = ("correctness",), reply: str = "{}") -> AskedCall:
     messages = (Message("system", "Judge it."), Message("user", user), Message("assistant", reply))
-    return Asked(question_id="q", systems=["default"], judges=list(judges), model=MODEL, messages=messages)
+    return AskedCall(
+        question_id="q", systems=["default"], judges=list(judges), model=MODEL, messages=messages
+    )
 
 
 def unpacked(text: str) -> Any:  # noqa: ANN401

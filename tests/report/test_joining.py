@@ -10,19 +10,19 @@ import pytest
 from tests.report.conftest import JUDGEMENTS, WriteRun, judgement, summary_of
 
 from ragstone.records import Answer, Chunk, Context, Question, Ranking, RankingItem
-from ragstone.report.joining import Blocks, embed_rows
+from ragstone.report.joining import JoinedBlocks, embed_rows
 from ragstone.report.run import Run, read_run
 
 
-def lines(blocks: Blocks) -> list[dict[str, Any]]:
+def lines(blocks: JoinedBlocks) -> list[dict[str, Any]]:
     return list(json.loads(blocks.index)["lines"])
 
 
-def details(blocks: Blocks) -> list[dict[str, Any]]:
+def details(blocks: JoinedBlocks) -> list[dict[str, Any]]:
     return [row for block in blocks.details for row in json.loads(block)]
 
 
-def passages(blocks: Blocks) -> list[dict[str, Any]]:
+def passages(blocks: JoinedBlocks) -> list[dict[str, Any]]:
     return [row for block in blocks.passages for row in json.loads(block)]
 
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from ragstone.config import BuildSection
-from ragstone.dataset.candidate import Built, Candidate, CriticMeasured, Loss, Passage
+from ragstone.dataset.candidate import Built, Candidate, CriticMeasured, Loss, SourcePassage
 from ragstone.dataset.certifying.funnel import share_of
 from ragstone.records import Evidence, Question, Usage
 
@@ -14,12 +14,12 @@ TEXTS = {
 }
 
 
-def passage(document_id: str, start: int = 0, end: int | None = None) -> Passage:
+def passage(document_id: str, start: int = 0, end: int | None = None) -> SourcePassage:
     """Return a passage of one of the documents."""
     text = TEXTS[document_id]
     end = len(text) if end is None else end
     topic = {"d1": "wheat", "d2": "maize"}.get(document_id)
-    return Passage(
+    return SourcePassage(
         document_id=document_id,
         start=start,
         end=end,
@@ -36,7 +36,7 @@ def candidate(
     question: str,
     reference: str | None = "an answer",
     *,
-    of: Passage | None = None,
+    of: SourcePassage | None = None,
     span: tuple[int, int] | None = None,
     lost: str | None = None,
     detail: str | None = None,

@@ -15,7 +15,7 @@ from ragstone.llm import CallFailed
 from ragstone.llm.transport import AppFailed
 from ragstone.records import Answer, Context, Question, Usage
 from ragstone.systems.function import callee_of, function_prompt, load_callee, open_function
-from ragstone.systems.said import Said
+from ragstone.systems.said import SystemReply
 
 QUESTION = Question(id="q1", question="When?", tags={"crop": "corn"})
 
@@ -26,7 +26,7 @@ async def called(function, **given):
     _, callee = callee_of(function)
     async with open_function("mine", callee, declared) as endpoint:
         completion = await endpoint.send(function_prompt(callee, QUESTION, ""))
-    return msgspec.json.decode(completion.text, type=Said), completion
+    return msgspec.json.decode(completion.text, type=SystemReply), completion
 
 
 def in_thread(question: str) -> str:
@@ -59,7 +59,7 @@ class Application:
 )
 async def test_sync_callables_run_in_a_thread_and_async_ones_in_the_loop(function, answer):
     said, completion = await called(function)
-    assert said == Said(answer=answer)
+    assert said == SystemReply(answer=answer)
     assert completion.latency_s >= 0
 
 
@@ -101,7 +101,7 @@ async def test_one_whose_parameter_is_a_question_gets_the_row(function):
 )
 async def test_a_mapping_with_anybodys_columns_or_an_answer_may_be_returned(returned):
     said, completion = await called(lambda question: returned)
-    assert said == Said(answer="In May.", contexts=[Context(text="a")], metadata={"trace": "t1"})
+    assert said == SystemReply(answer="In May.", contexts=[Context(text="a")], metadata={"trace": "t1"})
     assert (completion.usage.input, completion.usage.output, completion.usage.calls) == (7, 2, 1)
     assert (completion.latency_s, completion.cost_usd) == (2.5, 0.5)
 
@@ -199,7 +199,7 @@ async def test_a_module_is_found_in_the_folder_of_ragstone_toml_with_its_neighbo
     callee = await load_callee("my_app:app.ask", folder, "here")
     async with open_function("mine", callee, PythonSystem(call="my_app:app.ask")) as endpoint:
         completion = await endpoint.send(function_prompt(callee, QUESTION, ""))
-    assert msgspec.json.decode(completion.text, type=Said).answer == "from a neighbour"
+    assert msgspec.json.decode(completion.text, type=SystemReply).answer == "from a neighbour"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from ragstone.llm import CallFailed
 from ragstone.llm.transport import AppFailed, Unreachable
 from ragstone.records import Context, Question
 from ragstone.systems.http import http_prompt, open_http_system
-from ragstone.systems.said import Said
+from ragstone.systems.said import SystemReply
 
 QUESTION = Question(id="q1", question="When & where?", lang="en", tags={"crop": "corn"})
 
@@ -27,12 +27,12 @@ async def ask(fake, *, question=QUESTION, times=1, **given):
     async with open_http_system("mine", declared) as endpoint:
         for _ in range(times):
             completion = await endpoint.send(http_prompt(declared, question))
-    return msgspec.json.decode(completion.text, type=Said), completion
+    return msgspec.json.decode(completion.text, type=SystemReply), completion
 
 
 async def test_the_question_goes_out_as_the_template_says_and_the_answer_comes_back_by_path(fake):
     said, completion = await ask(fake)
-    assert said == Said(answer="In May.")
+    assert said == SystemReply(answer="In May.")
     assert completion.latency_s > 0
     assert completion.cost_usd is None
     (asked,) = fake.asked

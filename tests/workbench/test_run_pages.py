@@ -25,7 +25,7 @@ from tests.workbench.conftest import Client
 from ragstone.config import load_settings
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking
-from ragstone.report.asked import Asked
+from ragstone.report.asked import AskedCall
 from ragstone.report.page import write_report
 from ragstone.report.summary import RunSummary
 from ragstone.tables import write_rows
@@ -269,7 +269,7 @@ def test_judgements_alone_get_their_means(project: Path, client: Client) -> None
 def test_conversations_are_those_of_the_question(run: Path, client: Client) -> None:
     assert client.get(f"{RUN}/calls", params={"question": "q1"}).json() == {"shared": [], "calls": []}
     rows = [
-        Asked(
+        AskedCall(
             question_id=question.id,
             systems=["rag"],
             judges=["correctness"],

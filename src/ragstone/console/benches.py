@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from ragstone.config import Settings
     from ragstone.console.asking import Asking
     from ragstone.engine.progress import Progress
-    from ragstone.report.document import Document
+    from ragstone.report.document import ReportDocument
 
 SummaryT = TypeVar("SummaryT")
 
 
 def tell_bench(
-    summary: SummaryT, made: "Callable[[SummaryT], Document]", folder: Path, *, json: bool
+    summary: SummaryT, made: "Callable[[SummaryT], ReportDocument]", folder: Path, *, json: bool
 ) -> None:
     """Show what a bench found, and where its page stands."""
     from ragstone.report.render.terminal import render_terminal

@@ -51,7 +51,7 @@ REASONS: dict[str, tuple[Step, str]] = {
 }
 
 
-class Passage(msgspec.Struct, frozen=True, kw_only=True):
+class SourcePassage(msgspec.Struct, frozen=True, kw_only=True):
     """What the model is shown at once: `text == document.text[start:end]`, offsets in code points."""
 
     document_id: str
@@ -82,7 +82,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     question: Question
-    passages: tuple[Passage, ...]
+    passages: tuple[SourcePassage, ...]
     loss: Loss | None = None
 
 
@@ -146,7 +146,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     document_ids: list[str]
     empty: list[str]
     split: list[str]
-    passages: list[Passage]
+    passages: list[SourcePassage]
     n_asked: int
     candidates: list[Candidate]
     failed: list[Loss]

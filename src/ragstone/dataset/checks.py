@@ -31,7 +31,7 @@ class Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: str = ""
 
 
-class Words(NamedTuple):
+class CheckWords(NamedTuple):
     """The same as sets; `parts` is the pattern of a script without spaces."""
 
     asking: frozenset[str]
@@ -76,14 +76,14 @@ def _stops(text: str) -> bool:
 
 
 @cache
-def _forms() -> dict[str, Words]:
+def _forms() -> dict[str, CheckWords]:
     library = msgspec.convert(read_library("ragstone.dataset", "question_forms.toml"), dict[str, Forms])
     return {code: _ready(code, forms) for code, forms in library.items()}
 
 
-def _ready(code: str, forms: Forms) -> Words:
+def _ready(code: str, forms: Forms) -> CheckWords:
     parts = re.compile("|".join(map(re.escape, forms.asking.split()))) if code in UNSPACED else None
-    return Words(frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first)), parts)
+    return CheckWords(frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first)), parts)
 
 
 LOOKED_AT = 20_000  # characters; a question has some hundred

@@ -37,7 +37,7 @@ _UNSPACED = re.compile(
 _MARKS = frozenset("\"'`´*|#>\\‘’‚‛“”„‟«»‹›「」『』〝〞〟′″＂＇")
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceMatch(msgspec.Struct, frozen=True, kw_only=True):
     """Where a quotation stands: `text[start:end]`, in code points.
 
     how: `exact`, the same characters; `spaced`, the same but for white space, case, quotation marks, dashes,
@@ -68,7 +68,7 @@ class _Match(NamedTuple):
     similarity: float
 
 
-def find_evidence(quote: str, text: str) -> Found | None:
+def find_evidence(quote: str, text: str) -> EvidenceMatch | None:
     """Return where the text holds the quotation, or None.
 
     The first of these that finds it: the same characters; the same but for spacing and marks; the parts
@@ -82,7 +82,7 @@ def find_evidence(quote: str, text: str) -> Found | None:
         return None
     start = _exact(quote, text)
     if start is not None:
-        return Found(start=start, end=start + len(quote), how="exact", similarity=1.0)
+        return EvidenceMatch(start=start, end=start + len(quote), how="exact", similarity=1.0)
     folded, sought = _fold(text), _fold(quote).folded
     parts = [part for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, part))]
     found = (
@@ -192,7 +192,7 @@ def _chain(folded: _Folded, parts: Sequence[str]) -> _Match | None:
     return _Match(matches[0].start, matches[-1].end, how, similarity)
 
 
-def _in_text(folded: _Folded, match: _Match) -> Found:
+def _in_text(folded: _Folded, match: _Match) -> EvidenceMatch:
     """Return a match as a span of whole words of the text."""
     start, end = _span(folded, match)
     text = folded.text
@@ -201,7 +201,7 @@ def _in_text(folded: _Folded, match: _Match) -> Found:
         start -= 1
     while end < len(text) and text[end] in _MARKS:
         end += 1
-    return Found(start=start, end=end, how=match.how, similarity=round(match.similarity, 4))
+    return EvidenceMatch(start=start, end=end, how=match.how, similarity=round(match.similarity, 4))
 
 
 def _widened(text: str, at: int, step: int) -> int:

@@ -28,7 +28,7 @@ PLURAL_IN_S = frozenset({"en", "es", "fr", "pt"})
 SHORTEST_PLURAL = 4
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RepeatWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What library/function_words.toml says of a language."""
 
     drop: str = ""
@@ -46,7 +46,7 @@ class Rules(NamedTuple):
     polite: re.Pattern[str] | None
 
 
-class Token(NamedTuple):
+class RepeatToken(NamedTuple):
     """A word in folded form, and whether capitals in mid-sentence mark it as a name."""
 
     text: str
@@ -58,7 +58,7 @@ def exact_form(text: str) -> str:
     return " ".join(token.text for token in tokens_of(text)) or text.strip()
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[RepeatToken]:
     """Return the words and symbols of a text in reading order.
 
     Capitals say nothing where most words begin with one (a title), and nothing of the first word.
@@ -74,8 +74,8 @@ def tokens_of(text: str) -> list[Token]:
         is_name = telling and bool(capitals[place] and (place or shouted))
         if piece == "I":  # who asks, or the first of a name
             is_name = is_name and capitals[place - 1] and place > 1
-        found += [Token(word, is_name) for word in tokenize(piece)]
-        found += [Token(symbol, False) for symbol in _SYMBOLS.findall(piece)]
+        found += [RepeatToken(word, is_name) for word in tokenize(piece)]
+        found += [RepeatToken(symbol, False) for symbol in _SYMBOLS.findall(piece)]
     return found
 
 
@@ -164,7 +164,7 @@ def _rules() -> dict[str, Rules]:
     return {code: _compiled(words) for code, words in _library().items()}
 
 
-def _compiled(words: Words) -> Rules:
+def _compiled(words: RepeatWords) -> Rules:
     same: dict[str, str] = {}
     for line in words.same:
         first, *others = tokenize(line)
@@ -185,8 +185,8 @@ def _any_of(phrases: Sequence[str]) -> re.Pattern[str] | None:
 
 
 @cache
-def _library() -> dict[str, Words]:
-    return msgspec.convert(read_library("ragstone.dataset", "function_words.toml"), dict[str, Words])
+def _library() -> dict[str, RepeatWords]:
+    return msgspec.convert(read_library("ragstone.dataset", "function_words.toml"), dict[str, RepeatWords])
 
 
 # "Did A beat B" and "did B beat A" have the same words. Of neighbours in a ring, a phrase that moved breaks

@@ -10,7 +10,7 @@ from ragstone.llm import CallFailed
 Found = list[Vectors | CallFailed]
 
 
-class _Group:
+class _TextGroup:
     """Texts that go together, and the task that embeds them."""
 
     def __init__(self, role: Role) -> None:
@@ -29,7 +29,7 @@ class Gathered:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._turn = asyncio.Lock()
-        self._open: _Group | None = None
+        self._open: _TextGroup | None = None
 
     async def __call__(self, texts: Sequence[str], role: Role) -> list[Vectors]:
         """Return the vectors, (d,) each.
@@ -38,7 +38,7 @@ class Gathered:
         """
         group = self._open
         if group is None or group.role != role or len(group.texts) >= self._embedder.at_once:
-            group = self._open = _Group(role)
+            group = self._open = _TextGroup(role)
         start = len(group.texts)
         group.texts += texts
         if group.task is None:
@@ -46,7 +46,7 @@ class Gathered:
         found = await asyncio.shield(group.task)
         return [_vector(one) for one in found[start : start + len(texts)]]
 
-    async def _embed(self, group: _Group) -> Found:
+    async def _embed(self, group: _TextGroup) -> Found:
         async with self._turn:
             if self._open is group:
                 self._open = None

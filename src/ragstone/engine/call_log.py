@@ -11,7 +11,7 @@ import msgspec
 
 from ragstone.llm.call_trace import CallTrace, Exchange, tracing
 from ragstone.records import Judgement
-from ragstone.report.asked import CALLS_FILE, Asked
+from ragstone.report.asked import CALLS_FILE, AskedCall
 
 QUICK = 1  # the level of compression: the next ones save a tenth of the file, and take three times as long
 
@@ -44,7 +44,7 @@ class CallLog:
         if self._file is None:
             return
         for one in heard:
-            row = Asked(
+            row = AskedCall(
                 question_id=question_id,
                 systems=list(dict.fromkeys(systems)),
                 judges=list(dict.fromkeys(judges)),

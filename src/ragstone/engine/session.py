@@ -32,7 +32,7 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 
-class Worker(NamedTuple):
+class WorkerShare(NamedTuple):
     """What a session on a worker of a cluster shares with the others; without a ledger, it opens its own."""
 
     budget: Budget
@@ -55,7 +55,7 @@ class Session:
         forecaster: Forecaster | None = None,
         batch: bool = False,
         serving: bool = False,
-        worker: Worker | None = None,
+        worker: WorkerShare | None = None,
     ) -> None:
         self.settings = settings
         self.budget = Budget(caps) if worker is None else worker.budget

@@ -53,7 +53,7 @@ class CombinedJudge(JudgeFields, frozen=True, kw_only=True):
         return None
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class MemberVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What one member said of an answer; name: see member_name."""
 
     name: str
@@ -65,7 +65,7 @@ class NoModel(ModelError):
     """A member's model cannot be had, whatever it is asked."""
 
 
-async def hear(member: Member, answer: Answer, means: JudgeContext) -> Heard:
+async def hear(member: Member, answer: Answer, means: JudgeContext) -> MemberVerdict:
     """Return a member's judgement of the answer; a failed call is a status in it.
 
     Raises NoModel, naming the member and its model, where no call to that can succeed.
@@ -78,17 +78,17 @@ async def hear(member: Member, answer: Answer, means: JudgeContext) -> Heard:
     except ModelError as failure:
         told = name if member.model or not inner.needs_model else f"{name} by {model_name(inner, own.model)}"
         raise NoModel(f"member {told}: {failure}") from None
-    return Heard(name=name, member=member, judgement=whole)
+    return MemberVerdict(name=name, member=member, judgement=whole)
 
 
-def lost(member: Member, answer: Answer, means: JudgeContext, failure: NoModel) -> Heard:
+def lost(member: Member, answer: Answer, means: JudgeContext, failure: NoModel) -> MemberVerdict:
     """Return a member whose model cannot be had as one that failed: status `error`."""
     own = _means_of(member, means)
     whole, *_parts = failed_judgements(member.inner, answer, own, "error", str(failure))
-    return Heard(name=member_name(member), member=member, judgement=whole)
+    return MemberVerdict(name=member_name(member), member=member, judgement=whole)
 
 
-def any_answered(heard: Iterable[Heard]) -> bool:
+def any_answered(heard: Iterable[MemberVerdict]) -> bool:
     """Return whether a model has been asked and is there: a call that failed says so too."""
     return any(one.member.inner.needs_model and one.judgement.status != "not_applicable" for one in heard)
 
@@ -98,7 +98,7 @@ def member_name(member: Member) -> str:
     return f"{member.inner.name} by {member.model}" if member.model else member.inner.name
 
 
-async def hear_all(members: Sequence[Member], answer: Answer, means: JudgeContext) -> list[Heard]:
+async def hear_all(members: Sequence[Member], answer: Answer, means: JudgeContext) -> list[MemberVerdict]:
     """Return every member's judgement, in their order; they are asked at the same time.
 
     A member whose model cannot be had has failed, as long as the model of another one is there. Raises
@@ -106,10 +106,10 @@ async def hear_all(members: Sequence[Member], answer: Answer, means: JudgeContex
     """
     asked = (hear(member, answer, means) for member in members)
     said = await asyncio.gather(*asked, return_exceptions=True)  # the first failure leaves no orphan behind
-    goes_on = any_answered(one for one in said if isinstance(one, Heard))
+    goes_on = any_answered(one for one in said if isinstance(one, MemberVerdict))
     heard = []
     for member, one in zip(members, said, strict=True):
-        if isinstance(one, Heard):
+        if isinstance(one, MemberVerdict):
             heard.append(one)
         elif isinstance(one, NoModel) and goes_on:
             heard.append(lost(member, answer, means, one))
@@ -128,7 +128,7 @@ def _means_of(member: Member, means: JudgeContext) -> JudgeContext:
     return msgspec.structs.replace(means, ask=means.others[member.model], model=member.model)
 
 
-def placed_score(one: Heard, scale: tuple[float, float]) -> float | None:
+def placed_score(one: MemberVerdict, scale: tuple[float, float]) -> float | None:
     """Return the member's score on the scale of the whole, None if it gave none.
 
     With a cut it is the scale's highest score from the cut on, else its lowest; without, it is moved in
@@ -145,7 +145,7 @@ def placed_score(one: Heard, scale: tuple[float, float]) -> float | None:
     return round(low + (score - own_low) / (own_high - own_low) * (high - low), DIGITS)
 
 
-def with_members(finding: Finding, heard: Sequence[Heard]) -> Finding:
+def with_members(finding: Finding, heard: Sequence[MemberVerdict]) -> Finding:
     """Return the finding with what its members said in `metadata.members`, and what they took together."""
     paid = [one.judgement for one in heard if one.judgement.usage is not None]
     spent = add_costs(paid)
@@ -161,7 +161,7 @@ def with_members(finding: Finding, heard: Sequence[Heard]) -> Finding:
 SHOWN = ("model", "status", "score", "scale", "label", "rationale", "error", "usage", "cost_usd")
 
 
-def _told(one: Heard) -> dict[str, Any]:
+def _told(one: MemberVerdict) -> dict[str, Any]:
     """Return a member's judgement as plain values, without what the whole says already."""
     row = msgspec.to_builtins(one.judgement)
     told = {"judge": one.name} | {name: row[name] for name in SHOWN if row.get(name) is not None}
@@ -235,7 +235,7 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
         return with_members(finding, heard)
 
 
-def _failed(silent: Sequence[Heard], n_scored: int, n_members: int) -> Finding:
+def _failed(silent: Sequence[MemberVerdict], n_scored: int, n_members: int) -> Finding:
     why = "; ".join(_silence(one) for one in silent)
     first = silent[0].judgement
     return Finding(
@@ -246,11 +246,11 @@ def _failed(silent: Sequence[Heard], n_scored: int, n_members: int) -> Finding:
     )
 
 
-def _silence(one: Heard) -> str:
+def _silence(one: MemberVerdict) -> str:
     return f"{one.name}: {one.judgement.status} ({one.judgement.error or one.judgement.rationale})"
 
 
-def _label(combine: str, scored: Sequence[tuple[Heard, float]], winner: float) -> str | None:
+def _label(combine: str, scored: Sequence[tuple[MemberVerdict, float]], winner: float) -> str | None:
     """Return the label of those in the majority if they give the same one."""
     labels = {one.judgement.label for one, score in scored if score == winner}
     return labels.pop() if combine == "majority" and len(labels) == 1 else None
@@ -312,7 +312,7 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
         A member whose model cannot be had has failed where that of an earlier one answered; else NoModel is
         raised.
         """
-        heard: list[Heard] = []
+        heard: list[MemberVerdict] = []
         for member in self.members:
             try:
                 heard.append(await hear(member, answer, means))
@@ -339,7 +339,7 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
         return with_members(finding, heard)
 
 
-def _handed_on(one: Heard) -> bool:
+def _handed_on(one: MemberVerdict) -> bool:
     row, unsure = one.judgement, one.member.unsure
     if row.score is None:
         return row.status in NOTHING_SAID

@@ -23,7 +23,7 @@ AskAbout = Callable[[Mapping[int, str]], Awaitable[Reply]]
 """Asks about some numbered things; the reply's value has `verdicts`."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class VerdictReply(msgspec.Struct, frozen=True):
     """One verdict. context: the number that it names as its evidence, 0 for none."""
 
     id: int
@@ -41,19 +41,19 @@ def batches(numbered: Mapping[int, str]) -> Iterator[dict[int, str]]:
 
 async def one_verdict_each(
     numbered: Mapping[int, str], ask: AskAbout, replies: list[Reply], *, what: str = "statement"
-) -> dict[int, Said]:
+) -> dict[int, VerdictReply]:
     """Return exactly one verdict on each of the things, by number; `replies` gains what was said.
 
     One without a verdict, or with two that disagree, is asked about once more; verdicts on numbers that
     were not asked about are passed over. what: one of the things is called in the error. Raises CallFailed
     (unparsable) if one is still open.
     """
-    found: dict[int, Said] = {}
+    found: dict[int, VerdictReply] = {}
     for _attempt in range(2):
         missing = {number: text for number, text in numbered.items() if number not in found}
         reply = await ask(missing)
         replies.append(reply)
-        said = [msgspec.convert(one, Said, from_attributes=True) for one in reply.value.verdicts]
+        said = [msgspec.convert(one, VerdictReply, from_attributes=True) for one in reply.value.verdicts]
         found |= _undisputed(said, missing)
         if len(found) == len(numbered):
             return found
@@ -61,7 +61,7 @@ async def one_verdict_each(
     raise unparsable(f"no single verdict for {what} {open_ids} of {len(numbered)} in one call", replies)
 
 
-def _undisputed(verdicts: list[Said], asked: Mapping[int, str]) -> dict[int, Said]:
+def _undisputed(verdicts: list[VerdictReply], asked: Mapping[int, str]) -> dict[int, VerdictReply]:
     """Return the verdicts on what was asked about, without those that contradict each other."""
     said: dict[int, set[bool]] = {}
     for one in verdicts:
@@ -134,7 +134,7 @@ PARTS = 4  # of a call's room: parts of long contexts are so short that the best
 LABEL = 10  # characters of a passage's number and of the gap after it
 
 
-class Passage(msgspec.Struct, frozen=True):
+class ContextPassage(msgspec.Struct, frozen=True):
     """A context or a part of one. number: of the context, from 1. start: where it begins, in characters."""
 
     number: int
@@ -188,18 +188,18 @@ def cut_text(text: str, most: int) -> list[str]:
     ]
 
 
-def cut_contexts(texts: Sequence[str], most: int) -> list[Passage]:
+def cut_contexts(texts: Sequence[str], most: int) -> list[ContextPassage]:
     """Return the contexts as passages that fit a call of `most` characters; a blank one gives none."""
-    found: list[Passage] = []
+    found: list[ContextPassage] = []
     for number, text in enumerate(texts, 1):
         start, fits = 0, len(text) + LABEL <= most
         for part in cut_text(text, len(text) if fits else most // PARTS - LABEL) if text.strip() else []:
-            found.append(Passage(number, start, part))
+            found.append(ContextPassage(number, start, part))
             start += len(part)
     return found
 
 
-def show(passages: Iterable[Passage], *, numbered: bool = True) -> str:
+def show(passages: Iterable[ContextPassage], *, numbered: bool = True) -> str:
     """Return the passages as a call shows them: in their own order, each under its context's number."""
     blocks: list[str] = []
     end = (0, 0)
@@ -213,8 +213,8 @@ def show(passages: Iterable[Passage], *, numbered: bool = True) -> str:
 
 
 async def take_best(
-    passages: Sequence[Passage], wanted: str, most: int
-) -> tuple[list[Passage], list[Passage]]:
+    passages: Sequence[ContextPassage], wanted: str, most: int
+) -> tuple[list[ContextPassage], list[ContextPassage]]:
     """Return the passages for the next call, and those left for later ones.
 
     Where not all fit, those that have most in common with `wanted` (BM25) come first.
@@ -223,14 +223,16 @@ async def take_best(
         return list(passages), []
     [hits] = await rank_by_bm25([passage.text for passage in passages])([wanted], len(passages), None)
     order = dict.fromkeys([*(place for place, _ in hits), *range(len(passages))])
-    taken: list[Passage] = []
+    taken: list[ContextPassage] = []
     for place in order:
         if _size([*taken, passages[place]]) <= most or not taken:
             taken.append(passages[place])
     return taken, [passage for passage in passages if passage not in taken]
 
 
-def take_next(passages: Sequence[Passage], most: int) -> tuple[list[Passage], list[Passage]]:
+def take_next(
+    passages: Sequence[ContextPassage], most: int
+) -> tuple[list[ContextPassage], list[ContextPassage]]:
     """Return as many passages as one call can show and give verdicts on, in their order, and those left."""
     n = 1
     while n < min(len(passages), A_CALL) and _size(passages[: n + 1]) <= most:
@@ -238,7 +240,7 @@ def take_next(passages: Sequence[Passage], most: int) -> tuple[list[Passage], li
     return list(passages[:n]), list(passages[n:])
 
 
-def _size(passages: Sequence[Passage]) -> int:
+def _size(passages: Sequence[ContextPassage]) -> int:
     return sum(len(passage.text) + LABEL for passage in passages)
 
 

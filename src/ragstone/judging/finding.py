@@ -45,7 +45,7 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class CriterionOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome in one criterion; `score` is on the judge's scale."""
 
     metric: str
@@ -69,7 +69,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: list[Verdict] | None = None
     usage: Usage | None = None
     cost_usd: float | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CriterionOutcome, ...] = ()
     error: str | None = None
     metadata: Metadata | None = None
 
@@ -91,17 +91,17 @@ FindingOf = Callable[[Answer, dict[str, str], JudgeContext], Awaitable[Finding]]
 """Comes to the finding on an answer; see JudgeFields.find."""
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class CallCost(msgspec.Struct, frozen=True, kw_only=True):
     """What several calls took together; cost_usd is None if that of one is unknown."""
 
     usage: Usage
     cost_usd: float | None
 
 
-def add_costs(paid: Sequence[Reply | Finding | Judgement]) -> Spent:
+def add_costs(paid: Sequence[Reply | Finding | Judgement]) -> CallCost:
     """Return what they took together."""
     costs = [one.cost_usd for one in paid if one.cost_usd is not None]
-    return Spent(
+    return CallCost(
         usage=sum((one.usage for one in paid if one.usage is not None), Usage(calls=0)),
         cost_usd=sum(costs) if len(costs) == len(paid) else None,
     )

@@ -2,7 +2,7 @@
 
 from ragstone.judging.examples import TUNED, is_tuned_on
 from ragstone.judging.fields import JudgeFields
-from ragstone.judging.finding import Finding, FindingOf, JudgeContext, Part, lacks, renewing
+from ragstone.judging.finding import CriterionOutcome, Finding, FindingOf, JudgeContext, lacks, renewing
 from ragstone.judging.leaves import model_name
 from ragstone.judging.render import gather_inputs
 from ragstone.llm import DEADLINE, CallFailed
@@ -87,7 +87,7 @@ def judgements_of(
     return [whole, *(_part(whole, metric, parts.get(metric)) for metric in judge.metrics[1:])]
 
 
-def _part(whole: Judgement, metric: str, part: Part | None) -> Judgement:
+def _part(whole: Judgement, metric: str, part: CriterionOutcome | None) -> Judgement:
     """Return the row of one part. Without it, it shares the fate of the whole, but for the score."""
     status = "not_applicable" if part is None and whole.status == "scored" else whole.status
     tuned = TUNED if (whole.metadata or {}).get("tuned") else None

@@ -10,7 +10,7 @@ import msgspec
 from ragstone.config import Section
 from ragstone.judging.examples import of_criterion, whole
 from ragstone.judging.fields import Name
-from ragstone.judging.finding import Finding, Part
+from ragstone.judging.finding import CriterionOutcome, Finding
 from ragstone.judging.replies import REASON, Field
 from ragstone.judging.token import Option, TokenJudge
 
@@ -153,7 +153,7 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         reason.
         """
         parts = tuple(
-            Part(
+            CriterionOutcome(
                 metric=name,
                 score=float(values[f"{name}_score"]),
                 rationale=values[f"{name}_reason"].strip() or None,

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from ragstone.judging.finding import Finding, JudgeContext, Part, add_costs
+from ragstone.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs
 from ragstone.llm import Ask, CallFailed
 from ragstone.records import Usage
 
@@ -97,7 +97,7 @@ def _outcome(finding: Finding) -> str:
     return finding.label or ("true" if finding.score else "false")
 
 
-def _parts(scored: Sequence[Finding], typical: Finding) -> tuple[Part, ...]:
+def _parts(scored: Sequence[Finding], typical: Finding) -> tuple[CriterionOutcome, ...]:
     """Return each part with its mean over the samples that have it, and the reason of the typical one."""
     scores = {
         part.metric: [one.score for finding in scored for one in finding.parts if one.metric == part.metric]

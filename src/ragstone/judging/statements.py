@@ -19,8 +19,8 @@ from typing import ClassVar
 import msgspec
 
 from ragstone.judging.contexts import (
-    Passage,
-    Said,
+    ContextPassage,
+    VerdictReply,
     batches,
     cut_contexts,
     cut_text,
@@ -36,7 +36,7 @@ from ragstone.judging.contexts import (
     verdicts_reply,
 )
 from ragstone.judging.fields import ZERO_TO_ONE, Input, PromptedJudge, Scale
-from ragstone.judging.finding import Finding, JudgeContext, Part, add_costs
+from ragstone.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs
 from ragstone.judging.lexical import token_f1
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import STATEMENTS_FORM, StatementsReply
@@ -120,7 +120,7 @@ async def check_statements(
     return [found[number] for number in statements]
 
 
-def _verdict(number: int, statement: str, said: Said, shown: tuple[int, ...]) -> Verdict:
+def _verdict(number: int, statement: str, said: VerdictReply, shown: tuple[int, ...]) -> Verdict:
     """Return the verdict; a number that was not shown is as good as none."""
     named = said.context if said.verdict and said.context in shown else None
     return Verdict(
@@ -252,11 +252,11 @@ async def _check(
     )
 
 
-def _share(metric: str, side: str, verdicts: list[Verdict]) -> Part:
+def _share(metric: str, side: str, verdicts: list[Verdict]) -> CriterionOutcome:
     """Return the share of one side's statements that the other supports."""
     other = {"answer": "reference", "reference": "answer"}[side]
     n_supported = sum(one.supported for one in verdicts)
-    return Part(
+    return CriterionOutcome(
         metric=metric,
         score=n_supported / len(verdicts),
         rationale=f"the {other} supports {share_of(n_supported, len(verdicts), 'statement')} of the {side}",
@@ -315,8 +315,8 @@ async def _ask(
     inputs: dict[str, str],
     means: JudgeContext,
     replies: list[Reply],
-    shown: Sequence[Passage],
-) -> dict[int, Said]:
+    shown: Sequence[ContextPassage],
+) -> dict[int, VerdictReply]:
     """Return the verdict on each context of which something is shown, by its number."""
     numbers = dict.fromkeys(passage.number for passage in shown)
 

@@ -82,7 +82,7 @@ def document_clusters(questions: Iterable[Question]) -> dict[str, str]:
     return {question.id: min(question.document_ids) for question in questions if question.document_ids}
 
 
-class _Group:
+class _MetricGroup:
     """What a mean needs of its rows; the rows themselves are not kept, for there may be millions."""
 
     def __init__(self, first: Judgement) -> None:
@@ -103,12 +103,12 @@ class Tally:
 
     def __init__(self, clusters: Mapping[str, str] | None = None) -> None:
         self._clusters = clusters or {}
-        self._groups: dict[tuple[str, str, str, str], _Group] = {}
+        self._groups: dict[tuple[str, str, str, str], _MetricGroup] = {}
 
     def add(self, row: Judgement) -> None:
         """Count one judgement."""
         key = (row.system, row.judge, row.metric, row.model)
-        group = self._groups.get(key) or self._groups.setdefault(key, _Group(row))
+        group = self._groups.get(key) or self._groups.setdefault(key, _MetricGroup(row))
         group.statuses[row.status] += 1
         if row.status == "not_applicable" and row.rationale and len(group.reasons) < MOST_REASONS:
             group.reasons[row.rationale] += 1
@@ -133,7 +133,7 @@ def summarise(
     return Rows(tally.summaries(seed), MetricSummary)
 
 
-def _summarise(group: _Group, seed: int) -> MetricSummary:
+def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
     first = group.first
     return MetricSummary(
         system=first.system,

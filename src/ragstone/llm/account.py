@@ -112,7 +112,7 @@ def read_account(place: Place, settings: Settings) -> Account:
 
 def tally_responses(rows: Iterable[Row]) -> dict[tuple[int, str, float], CallTally]:
     """Return (day since 1970, model, discount) -> the calls that made these responses."""
-    decode = msgspec.json.Decoder(_Counted).decode
+    decode = msgspec.json.Decoder(_CountedCalls).decode
     counts: dict[tuple[int, str, float], list[int]] = {}
     for _, model, response, created in rows:
         used = decode(response)
@@ -163,7 +163,7 @@ def price_of(identity: str, settings: Settings) -> Price | None:
     return list_price(f"https://{where}" if where else provider.base_url, model)
 
 
-class _Counted(msgspec.Struct):
+class _CountedCalls(msgspec.Struct):
     """The part of a Completion that is counted."""
 
     usage: Usage = msgspec.field(default_factory=Usage)

@@ -66,7 +66,7 @@ def tracing() -> Iterator[CallTrace]:
         _TRACE.reset(token)
 
 
-class Conversation:
+class TracedConversation:
     """One conversation as a door has it; notes nothing where nobody listens."""
 
     def __init__(self, model: str, messages: tuple[Message, ...]) -> None:

@@ -15,7 +15,7 @@ from ragstone.config import ModelSettings, Price, Settings, place_of_key
 from ragstone.errors import ConfigError
 from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
-from ragstone.llm.call_trace import Conversation
+from ragstone.llm.call_trace import TracedConversation
 from ragstone.llm.calling import Caller
 from ragstone.llm.limits import RUN, RetryPolicy
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
@@ -221,7 +221,7 @@ class Door:
 
         renew: the responses of earlier commands are not looked at.
         """
-        heard = Conversation(self.endpoint.identity, prompt.messages)
+        heard = TracedConversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
         if renew and self._batches is None:  # which see to it themselves that nothing is asked a third time
             renew = await self._is_earlier(key)
@@ -262,7 +262,7 @@ class Door:
         return CallFailed("unparsable", words, raw=said[-1].text, usage=usage)
 
     async def _hear(self, prompt: Prompt, streamed: StreamedCall, *, renew: bool) -> Reply:
-        heard = Conversation(self.endpoint.identity, prompt.messages)
+        heard = TracedConversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
         completion, made = await self._complete(key, prompt, streamed, renew=renew)
         heard.said(prompt.messages, completion.refusal or completion.text)

@@ -11,7 +11,7 @@ from ragstone.monitor import page_words
 from ragstone.monitor.look import Look, Open
 from ragstone.monitor.showing import ExchangeFilter, ExchangePage, StoredExchange
 from ragstone.records import Context
-from ragstone.report.render.html import Drawn, asset, draw, environment, policy, put_page, safe
+from ragstone.report.render.html import DrawnChart, asset, draw, environment, policy, put_page, safe
 from ragstone.report.wording import harmless, one_line
 from ragstone.version import __version__
 
@@ -103,7 +103,7 @@ def _shown(value: object) -> object:
     return harmless(value.replace("\r\n", "\n")) if type(value) is str else value
 
 
-def _quiet(drawn: Drawn) -> Drawn:
+def _quiet(drawn: DrawnChart) -> DrawnChart:
     specs = {name: safe(harmless(spec)) for name, spec in drawn.specs.items()}
     return msgspec.structs.replace(drawn, specs=specs)
 

@@ -8,7 +8,7 @@ from ragstone.monitor.charts import FIRST
 from ragstone.monitor.judged import PEOPLE, cannot_drift
 from ragstone.monitor.look import RECENT_DAYS, Look, MetricRow
 from ragstone.records import STATUSES
-from ragstone.report.document import Figure, Finding
+from ragstone.report.document import Figure, HeadlineFinding
 from ragstone.report.wording import count, doubt, number, one_line, plural, statuses, usd
 
 SHOWN_FIGURES = 3
@@ -22,7 +22,7 @@ CAUSES = {
 }
 
 
-def answers(look: Look) -> list[Finding]:
+def answers(look: Look) -> list[HeadlineFinding]:
     """Return the answers to: is it good? did it change, since when, by whom? what is missing?"""
     return [_good(look), _changed(look), _missing(look)]
 
@@ -38,7 +38,7 @@ def _by_last_day(look: Look) -> list[MetricRow]:
     return sorted(look.rows, key=lambda row: row.mean.whole.day)
 
 
-def _good(look: Look) -> Finding:
+def _good(look: Look) -> HeadlineFinding:
     rows = [row for row in lead_rows(look) if row.recent and row.recent.mean is not None][:SHOWN_FIGURES]
     figures = [
         Figure(row.mean.metric, mean_of(row.recent), _interval(row.recent), rests_on(row.recent))
@@ -46,9 +46,9 @@ def _good(look: Look) -> Finding:
         if row.recent and row.recent.mean is not None
     ]
     if not figures:
-        return Finding("Is it good?", [], ["No exchange was judged yet."])
+        return HeadlineFinding("Is it good?", [], ["No exchange was judged yet."])
     span = f"Means of the last {RECENT_DAYS} days of the log, to {day_of(look.overview.last)}."
-    return Finding("Is it good?", figures, [span, trust(rows)])
+    return HeadlineFinding("Is it good?", figures, [span, trust(rows)])
 
 
 def trust(rows: list[MetricRow]) -> str:
@@ -102,11 +102,11 @@ def _interval(point: TrendPoint) -> str:
     return f"95 % interval {ends}" if ends else "no interval"
 
 
-def _changed(look: Look) -> Finding:
+def _changed(look: Look) -> HeadlineFinding:
     question = "Did it change?"
     shown = sorted(look.open_alarms, key=_weight)
     if not shown:
-        return Finding(question, [], [_quiet(look)])
+        return HeadlineFinding(question, [], [_quiet(look)])
     first = shown[0]
     figure = Figure(
         f"{metric_of(first)}, since {day_of(first.since)}",
@@ -116,7 +116,7 @@ def _changed(look: Look) -> Finding:
     )
     more = len(shown) - 1
     below = f"{plural(more, 'further open alarm')} below." if more else ""
-    return Finding(question, [figure], [cause_words(first)], below)
+    return HeadlineFinding(question, [figure], [cause_words(first)], below)
 
 
 def cause_words(alarm: Alarm) -> str:
@@ -155,12 +155,12 @@ def day_of(day: date | None) -> str:
     return f"{day.day} {day:%B} {day.year}" if day else ""
 
 
-def _missing(look: Look) -> Finding:
+def _missing(look: Look) -> HeadlineFinding:
     question, kept = "What is missing?", look.gaps
     if kept is None:
-        return Finding(question, [], ["Gaps were not looked for yet: run `ragstone watch`."])
+        return HeadlineFinding(question, [], ["Gaps were not looked for yet: run `ragstone watch`."])
     if not kept.gaps:
-        return Finding(
+        return HeadlineFinding(
             question, [], [f"Since {day_of(kept.since)} no judged question went without an answer."]
         )
     first = kept.gaps[0]
@@ -172,7 +172,7 @@ def _missing(look: Look) -> Finding:
     )
     said = [f"For example: {one_line(first.examples[0].question, LONGEST)}"]
     said += [f"Nearest document: {first.nearest[0].document_id}."] if first.nearest else []
-    return Finding(question, [figure], said)
+    return HeadlineFinding(question, [figure], said)
 
 
 def held_words(look: Look) -> list[tuple[str, str]]:

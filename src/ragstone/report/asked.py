@@ -13,7 +13,7 @@ from ragstone.llm.prompt import Message
 CALLS_FILE = "calls.jsonl.gz"
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AskedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One conversation with a model, for an answer or (judges) for judgements.
 
     systems: whose answer; two where a judge compared them. messages: see llm.call_trace.Exchange.
@@ -26,7 +26,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     judges: list[str] = []
 
 
-def read_asked(folder: Path) -> Iterator[Asked]:
+def read_asked(folder: Path) -> Iterator[AskedCall]:
     """Yield the conversations of a run, in the order of its rows; none where the folder has no such file.
 
     Raises DataError for a file that is not one.
@@ -34,7 +34,7 @@ def read_asked(folder: Path) -> Iterator[Asked]:
     path = folder / CALLS_FILE
     if not path.is_file():
         return
-    decoder = msgspec.json.Decoder(Asked)
+    decoder = msgspec.json.Decoder(AskedCall)
     try:
         with gzip.open(path, "rb") as lines:
             for line in lines:

@@ -11,7 +11,6 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dots,
     Fold,
     Heading,
@@ -19,6 +18,7 @@ from ragstone.report.document import (
     Notes,
     Pairs,
     Paragraph,
+    ReportDocument,
     Table,
     Tone,
     dot,
@@ -97,7 +97,7 @@ class AttackSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     most_flips: float | None = None
 
 
-def attack_document(summary: AttackSummary) -> Document:
+def attack_document(summary: AttackSummary) -> ReportDocument:
     """Return the report of an attack: each judge's flips beside their controls, and the probes of bias."""
     outcomes: list[Block] = [
         Paragraph(
@@ -107,7 +107,7 @@ def attack_document(summary: AttackSummary) -> Document:
         for one in summary.judges
     ]
     judges = [block for at, one in enumerate(summary.judges, 1) for block in _judge(one, f"judge-{at}")]
-    return Document(
+    return ReportDocument(
         title=summary.name,
         kind="attack on judges",
         about="Can the text that is judged set its own verdict, and what else moves the judge?",

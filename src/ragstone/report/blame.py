@@ -14,7 +14,6 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dots,
     Heading,
     Link,
@@ -22,7 +21,8 @@ from ragstone.report.document import (
     Made,
     Notes,
     Paragraph,
-    Part,
+    ReportDocument,
+    SurfacePart,
     Table,
     dot,
     table_of,
@@ -112,9 +112,9 @@ def read_causes(folder: Path) -> dict[str, list[Caused]]:
     return dict(grouped)
 
 
-def blame_document(summary: BlameSummary, causes: Sequence[Caused] = ()) -> Document:
+def blame_document(summary: BlameSummary, causes: Sequence[Caused] = ()) -> ReportDocument:
     """Return what a terminal and a notebook show of blame; a page has it within the report of the run."""
-    return Document(
+    return ReportDocument(
         title=summary.name,
         kind="blame",
         about="where the lost points went",
@@ -194,7 +194,7 @@ def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
         points = [f"{one.question_id}: {one.because}" for one in ours[cause]]
         brief += [Heading(f"{cause} ({plural(n, 'point')})", level=3), Listing(points, most=SHOWN_CAUSES)]
     table = [table_of(f"Causes of {row.system}", ours, columns, caption="Causes", where="page")]
-    return [*(table if ours else []), Part(brief, where="terminal")]
+    return [*(table if ours else []), SurfacePart(brief, where="terminal")]
 
 
 def _dots(summary: BlameSummary) -> list[Block]:

@@ -20,7 +20,6 @@ from ragstone.report.document import (
     CalibrationPlot,
     Cell,
     Column,
-    Document,
     Dots,
     Fold,
     Heading,
@@ -29,9 +28,10 @@ from ragstone.report.document import (
     Made,
     Pairs,
     Paragraph,
-    Part,
     PlotDot,
+    ReportDocument,
     Row,
+    SurfacePart,
     Table,
     Tone,
     Where,
@@ -76,7 +76,7 @@ SIDE, EDGE = 300, 36  # of the calibration plot: its square, and the room for it
 INTERVALS = "Intervals are at 95 % unless said otherwise, over whole questions."
 
 
-def cards_document(cards: Sequence[ReportCard]) -> Document:
+def cards_document(cards: Sequence[ReportCard]) -> ReportDocument:
     """Return the page of report cards: their verdicts, then each whole."""
     shown = [contained(card) for card in cards]
     contents: list[Made[tuple[int, ReportCard]]] = [
@@ -86,7 +86,7 @@ def cards_document(cards: Sequence[ReportCard]) -> Document:
         )
     ]
     several = [table_of("Judges", list(enumerate(shown, 1)), contents, kind="")] if len(shown) > 1 else []
-    return Document(
+    return ReportDocument(
         title="How far can the judge be trusted?",
         kind="report card",
         about=f"{plural(len(shown), 'judge')} beside people's labels. {INTERVALS}",
@@ -103,9 +103,9 @@ def cards_document(cards: Sequence[ReportCard]) -> Document:
     )
 
 
-def card_document(card: ReportCard) -> Document:
+def card_document(card: ReportCard) -> ReportDocument:
     """Return what `ragstone agree` and a notebook show of one judge: the verdict, then what it rests on."""
-    return Document(
+    return ReportDocument(
         title=title(card),
         kind="report card",
         about=labelled(card),
@@ -139,7 +139,9 @@ def folded_card(card: ReportCard) -> list[Block]:
     """Return the verdict, and the whole card to unfold, for the page of a run."""
     card = contained(card)
     fold = Fold("The whole report card", card_blocks(card))
-    return [Part([Heading(title(card), level=3), _verdict(card, tone=""), fold], kind="card", where="page")]
+    return [
+        SurfacePart([Heading(title(card), level=3), _verdict(card, tone=""), fold], kind="card", where="page")
+    ]
 
 
 def _verdict(card: ReportCard, tone: Tone = "outcome") -> Paragraph:
@@ -332,8 +334,8 @@ def _disagreements(card: ReportCard) -> list[Block]:
     more = [Paragraph(f"  {n_more} more with `--page FILE` or `--json`.", tone="muted")] if n_more > 0 else []
     return [
         Heading("Most instructive disagreements", level=4),
-        Part([*brief, *more], where="terminal"),
-        *(Part(_whole(card, one), kind="differing", where="page") for one in found),
+        SurfacePart([*brief, *more], where="terminal"),
+        *(SurfacePart(_whole(card, one), kind="differing", where="page") for one in found),
     ]
 
 

@@ -3,7 +3,7 @@
 from ragstone.judging.fitting import CascadeFit, FitFigures
 from ragstone.judging.savings import CascadeSavings
 from ragstone.records import Usage
-from ragstone.report.document import Column, Document, Paragraph, Row, Table
+from ragstone.report.document import Column, Paragraph, ReportDocument, Row, Table
 from ragstone.report.wording import count, plural, usd
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
@@ -28,7 +28,7 @@ def savings_line(saved: CascadeSavings) -> str:
     )
 
 
-def fit_document(fit: CascadeFit) -> Document:
+def fit_document(fit: CascadeFit) -> ReportDocument:
     """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
     cheap, dear = fit.judge.members
     told = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
@@ -37,7 +37,7 @@ def fit_document(fit: CascadeFit) -> Document:
         [f"  {name}", *cells] for name, cells in _lines(list(shown.values()), cheap.judge, dear.judge)
     ]
     columns = [Column("agreement with people", text=True), *map(Column, shown)]
-    return Document(
+    return ReportDocument(
         title="",
         kind="cascade",
         about="",

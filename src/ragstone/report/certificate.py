@@ -40,21 +40,21 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dot,
     Dots,
     Figure,
-    Finding,
     Findings,
     Fold,
     Heading,
+    HeadlineFinding,
     Listing,
     Made,
     Pairs,
     Paragraph,
-    Part,
+    ReportDocument,
     Row,
     RowList,
+    SurfacePart,
     Table,
     Tone,
     table_of,
@@ -144,11 +144,11 @@ def render_certificate(certificate: Certificate, candidates: Sequence[Candidate]
     )
 
 
-def certificate_document(certificate: Certificate) -> Document:
+def certificate_document(certificate: Certificate) -> ReportDocument:
     """Return how many questions, of how many documents, what was lost and why, and what to look at next."""
     noun = noun_of(certificate.kind)
     shaky = bool(certificate.critics) and certificate.critics[0].grade != "good"
-    return Document(
+    return ReportDocument(
         title=headline(certificate),
         kind="certificate of an evaluation set",
         about="",
@@ -156,16 +156,16 @@ def certificate_document(certificate: Certificate) -> Document:
         blocks=[
             Paragraph(what_was_lost(certificate), tone="muted", where="page"),
             Findings(findings=_findings(certificate)),
-            Part(_notes(certificate, anchor="notes"), where="page"),
+            SurfacePart(_notes(certificate, anchor="notes"), where="page"),
             *_lost(certificate),
             Heading(trust_question(certificate), level=3, where="terminal"),
             Paragraph(trust(certificate), tone="warn" if shaky else "", where="terminal"),
-            Part(_critics(certificate), where="page"),
+            SurfacePart(_critics(certificate), where="page"),
             *_reviewed(certificate),
-            Part(_scores(certificate, noun), where="page"),
-            Part(_covered(certificate, noun), where="page"),
+            SurfacePart(_scores(certificate, noun), where="page"),
+            SurfacePart(_covered(certificate, noun), where="page"),
             *_covered_briefly(certificate),
-            Part(_notes(certificate), where="terminal"),
+            SurfacePart(_notes(certificate), where="terminal"),
             Heading("Next", level=3, where="terminal"),
             Listing(next_steps(certificate), where="terminal"),
             RowList(template="certificate_questions.html"),
@@ -213,17 +213,17 @@ def certificate_dots(certificate: Certificate) -> list[Block]:
     return [Dots(title="Questions left after each step", dots=dots, ends=(0.0, most or 1.0))]
 
 
-def _findings(certificate: Certificate) -> list[Finding]:
+def _findings(certificate: Certificate) -> list[HeadlineFinding]:
     funnel, lead, noun = certificate.funnel, leading(certificate), noun_of(certificate.kind)
     wanted = "" if funnel.n_wanted is None else f"{count(funnel.n_wanted)} were wanted, "
     many = Figure("accepted", count(funnel.n_accepted), "", f"{wanted}{count(funnel.n_written)} written")
     grade = GRADES[lead.grade].capitalize() if lead and lead.grade else ""
     critics = ("critics", "Every critic") if certificate.critics else ("made", "How it was made")
     return [
-        Finding(
+        HeadlineFinding(
             "How many?", [many], [documents_line(certificate)], anchor="lost", link="What was lost, and why"
         ),
-        Finding(
+        HeadlineFinding(
             trust_question(certificate),
             [],
             [trust(certificate)],
@@ -231,7 +231,7 @@ def _findings(certificate: Certificate) -> list[Finding]:
             link=critics[1],
             instead=grade or "Not measured",
         ),
-        Finding(
+        HeadlineFinding(
             "What next?", [], next_steps(certificate), anchor="questions", link=f"Every {noun}", instead=""
         ),
     ]
@@ -285,7 +285,7 @@ def _lost(certificate: Certificate) -> list[Block]:
         *([Paragraph(failed_line(certificate), where="page")] if failed_line(certificate) else []),
         *folds,
         *([] if losses else [Paragraph("Nothing that was written was lost.", where="page")]),
-        *([Part(terminal, where="terminal")] if losses else []),
+        *([SurfacePart(terminal, where="terminal")] if losses else []),
     ]
 
 
@@ -388,7 +388,7 @@ def _scores(certificate: Certificate, noun: str) -> list[Block]:
     return [
         Heading("What the critics gave", anchor="scores"),
         Paragraph(reached, tone="lead"),
-        Part(tables, kind="tables"),
+        SurfacePart(tables, kind="tables"),
     ]
 
 
@@ -414,7 +414,7 @@ def _covered(certificate: Certificate, noun: str) -> list[Block]:
         Heading("What it covers", anchor="covers"),
         Pairs([(name, words) for name, words in said.items() if words]),
         Paragraph(MIDDLE, tone="muted"),
-        Part([*groups, *_positions(certificate)], kind="tables"),
+        SurfacePart([*groups, *_positions(certificate)], kind="tables"),
     ]
 
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragstone.dataset.candidate import REASONS, Candidate
-from ragstone.dataset.candidate import Passage as Source
+from ragstone.dataset.candidate import SourcePassage as Source
 from ragstone.dataset.certifying.funnel import spread
 from ragstone.records import Evidence, references
-from ragstone.report.embedded import Shown
+from ragstone.report.embedded import ShownView
 from ragstone.report.render.html import script_json
 
 MOST_ACCEPTED = 1000  # that the page shows
@@ -22,7 +22,7 @@ LONGEST = 8000  # characters of a passage
 NOT_NOTES = {"rationales", "evidence_found", "quote", "lost", "tempting", "critics"}
 
 
-class Line(Shown, frozen=True):
+class CertificateLine(ShownView, frozen=True):
     """A candidate in the list. lost: key of its reason."""
 
     id: str
@@ -34,7 +34,7 @@ class Line(Shown, frozen=True):
     scores: dict[str, float] | None = None
 
 
-class PassageShown(Shown, frozen=True):
+class PassageShown(ShownView, frozen=True):
     """A passage, once however many questions were written from it."""
 
     document: str
@@ -42,7 +42,7 @@ class PassageShown(Shown, frozen=True):
     title: str | None = None
 
 
-class Detail(Shown, frozen=True):
+class CertificateDetail(ShownView, frozen=True):
     """What an opened candidate shows.
 
     passages: (number in the table of passages, spans of evidence in code points of its text).
@@ -108,9 +108,9 @@ def _chosen(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [candidates[place] for place in sorted(kept)]
 
 
-def _line(candidate: Candidate) -> Line:
+def _line(candidate: Candidate) -> CertificateLine:
     question = candidate.question
-    return Line(
+    return CertificateLine(
         id=question.id,
         question=question.question,
         preview=next(iter(references(question)), None),
@@ -121,11 +121,11 @@ def _line(candidate: Candidate) -> Line:
     )
 
 
-def _detail(candidate: Candidate, passages: dict[Source, int]) -> Detail:
+def _detail(candidate: Candidate, passages: dict[Source, int]) -> CertificateDetail:
     question, metadata = candidate.question, candidate.question.metadata or {}
     rationales = metadata.get("rationales")
     found = metadata.get("evidence_found")
-    return Detail(
+    return CertificateDetail(
         references=references(question),
         passages=[
             (passages.setdefault(passage, len(passages)), _spans(candidate, passage))

@@ -16,7 +16,6 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dot,
     Dots,
     Fold,
@@ -26,7 +25,8 @@ from ragstone.report.document import (
     Notes,
     Pairs,
     Paragraph,
-    Part,
+    ReportDocument,
+    SurfacePart,
     Table,
     Tone,
     table_of,
@@ -46,7 +46,7 @@ TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "cannot tell": "stro
 GATE_TONES: dict[str, Tone] = {"passed": "good", "failed": "bad", "cannot tell": "warn"}
 
 
-def comparison_document(comparison: Comparison, *, gated: bool = True) -> Document:
+def comparison_document(comparison: Comparison, *, gated: bool = True) -> ReportDocument:
     """Return the verdicts, the numbers, what they rest on, and the questions that flipped.
 
     gated: with what the gate says; in a terminal that is the last line.
@@ -59,7 +59,7 @@ def comparison_document(comparison: Comparison, *, gated: bool = True) -> Docume
         for block in (Heading(full_name(row, comparison), level=3), Paragraph(metric_told(row)))
     ]
     spent = [Heading("Answers took", level=3), Listing([spent_told(row) for row in comparison.spent])]
-    return Document(
+    return ReportDocument(
         title="Ragstone: B against A",
         kind="comparison",
         about="",
@@ -71,7 +71,7 @@ def comparison_document(comparison: Comparison, *, gated: bool = True) -> Docume
             _table(comparison),
             *explained,
             *(fold for row in rows for fold in _flips(row)),
-            Part(_brief(comparison), where="terminal"),
+            SurfacePart(_brief(comparison), where="terminal"),
             *(spent if comparison.spent else []),
             Paragraph(left_out(comparison), tone="muted"),
             Notes(comparison.notes),

@@ -8,12 +8,12 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dots,
     Heading,
     Listing,
     Made,
     Paragraph,
+    ReportDocument,
     dot,
     estimated,
     table_of,
@@ -55,13 +55,13 @@ def labelled_share(mean: CorrectedMean) -> str:
     return f"{count(mean.n_labelled)} of {count(mean.n_rows)}"
 
 
-def corrected_document(means: Sequence[CorrectedMean]) -> Document:
+def corrected_document(means: Sequence[CorrectedMean]) -> ReportDocument:
     """Return what `ragstone agree` and a notebook show: each mean beside the judge's and the labels' own."""
     notes = dict.fromkeys([RANDOM_SAMPLE, *(note for mean in means for note in mean.notes)])
     sentences = [
         Paragraph(f"{mean.judge}, {mean.system}: {mean.sentence}") for mean in means[:SHOWN_SENTENCES]
     ]
-    return Document(
+    return ReportDocument(
         title=TITLE,
         kind="corrected means",
         about="",

@@ -7,10 +7,10 @@ from ragstone.report.compare import signed, signed_interval
 from ragstone.report.document import (
     Block,
     Column,
-    Document,
     Listing,
     Made,
     Paragraph,
+    ReportDocument,
     Table,
     Tone,
     table_of,
@@ -36,10 +36,10 @@ MEASURED = {
 }
 
 
-def development_document(found: Development) -> Document:
+def development_document(found: Development) -> ReportDocument:
     """Return what `ragstone judges develop` shows: agreement before and after, then the changed verdicts."""
     more = len(found.changes) - SHOWN
-    return Document(
+    return ReportDocument(
         title="",
         kind="development of a judge",
         about="",

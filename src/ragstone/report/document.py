@@ -114,7 +114,7 @@ class Figure(msgspec.Struct, frozen=True):
     rests_on: str
 
 
-class Finding(msgspec.Struct, frozen=True):
+class HeadlineFinding(msgspec.Struct, frozen=True):
     """A question, the figures that answer it, and what they mean. Without figures it was not measured.
 
     below: what else stands further down, where the figures are shown; empty if they are all there is. anchor,
@@ -130,7 +130,7 @@ class Finding(msgspec.Struct, frozen=True):
     instead: str = "Not measured"
 
 
-def told(finding: Finding) -> list[str]:
+def told(finding: HeadlineFinding) -> list[str]:
     """Return the sentences of a finding for where its figures are shown in another form."""
     return finding.sentences if finding.figures else ["Not measured.", *finding.sentences]
 
@@ -138,7 +138,7 @@ def told(finding: Finding) -> list[str]:
 class Findings(Block, frozen=True, kw_only=True):
     """What a reader looks for first; a terminal has the same numbers in tables."""
 
-    findings: list[Finding]
+    findings: list[HeadlineFinding]
     where: Where = "page"
 
 
@@ -174,7 +174,7 @@ class Fold(Block, frozen=True):
     blocks: Sequence[Block]
 
 
-class Part(Block, frozen=True):
+class SurfacePart(Block, frozen=True):
     """Blocks that stand together. kind: a class of the style; a page puts blocks without one in nothing."""
 
     blocks: Sequence[Block]
@@ -249,7 +249,7 @@ class CalibrationPlot(Block, frozen=True):
     edge: int
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A report. kind: what it is (`bench of retrievers`). about: under the title.
 
     skip: the anchor of what a reader comes for, and what that is called. made: what was asked of whom, at
@@ -322,7 +322,7 @@ def flat(blocks: Iterable[Block], where: Where) -> Iterator[Block]:
     for block in blocks:
         if block.where not in ("everywhere", where):
             continue
-        if isinstance(block, Part) and (where == "terminal" or not block.kind):
+        if isinstance(block, SurfacePart) and (where == "terminal" or not block.kind):
             yield from flat(block.blocks, where)
         else:
             yield block

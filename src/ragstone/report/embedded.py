@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.records import Answer, Question, Verdict, references
-from ragstone.report.asked import Asked
+from ragstone.report.asked import AskedCall
 from ragstone.report.run import Run
 
 DETAILS_A_BLOCK = 200  # questions; the conversations with models stand in blocks of the same size
@@ -21,11 +21,11 @@ DETAILS_A_BLOCK = 200  # questions; the conversations with models stand in block
 Cell = float | str | None  # a score, the status of a judgement without one, or no judgement
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ShownView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of what is embedded: absent fields are left out, so that the file stays small."""
 
 
-class Column(Shown, frozen=True):
+class ColumnView(ShownView, frozen=True):
     """A judge as the list knows it. caution: why its scores should not be relied on."""
 
     system: str
@@ -37,7 +37,7 @@ class Column(Shown, frozen=True):
     caution: str | None = None
 
 
-class Line(Shown, frozen=True):
+class LineView(ShownView, frozen=True):
     """A question in the list. cells: in the order of the columns.
 
     found: rank of the first relevant document among what the system was given, 0 if it was not there,
@@ -55,7 +55,7 @@ class Line(Shown, frozen=True):
     causes: list[str] | None = None
 
 
-class Passage(Shown, frozen=True):
+class PassageView(ShownView, frozen=True):
     """A text that was retrieved, kept once however many questions it was retrieved for."""
 
     text: str | None = None
@@ -64,7 +64,7 @@ class Passage(Shown, frozen=True):
     title: str | None = None
 
 
-class Place(msgspec.Struct, frozen=True, array_like=True):
+class EvidenceView(msgspec.Struct, frozen=True, array_like=True):
     """A place of a ranking, or of an answer's contexts. passage: its number in the table of passages."""
 
     passage: int
@@ -72,27 +72,27 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     relevant: bool
 
 
-class AnswerShown(Shown, frozen=True):
+class AnswerShown(ShownView, frozen=True):
     """An answer. contexts: absent if the sheet does not say; empty if the system was given nothing."""
 
     system: str
     answer: str
-    contexts: list[Place] | None = None
+    contexts: list[EvidenceView] | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
     error: str | None = None
 
 
-class RankingShown(Shown, frozen=True):
+class RankingShown(ShownView, frozen=True):
     """The first places of a ranking of `n`. first_relevant: rank among its documents, 0 if none is there."""
 
     retriever: str
-    places: list[Place]
+    places: list[EvidenceView]
     n: int
     first_relevant: int | None = None
 
 
-class JudgementShown(Shown, frozen=True):
+class JudgementShown(ShownView, frozen=True):
     """A judgement; its score or status stands in the line's cell of that column."""
 
     column: int
@@ -102,7 +102,7 @@ class JudgementShown(Shown, frozen=True):
     error: str | None = None
 
 
-class CauseShown(Shown, frozen=True):
+class CauseShown(ShownView, frozen=True):
     """Why a system lost the point, the component that has to answer for it, and the evidence."""
 
     system: str
@@ -111,7 +111,7 @@ class CauseShown(Shown, frozen=True):
     because: str
 
 
-class Detail(Shown, frozen=True):
+class DetailView(ShownView, frozen=True):
     """What an opened question shows.
 
     relevant: ids of the documents that hold its answer, as retrieval counts them. evidence: (document id,
@@ -128,14 +128,14 @@ class Detail(Shown, frozen=True):
     causes: list[CauseShown] | None = None
 
 
-class Index(Shown, frozen=True):
+class Index(ShownView, frozen=True):
     """The first block: everything that sorting and filtering by judge need.
 
     packed: the other blocks are compressed.
     """
 
-    columns: list[Column]
-    lines: list[Line]
+    columns: list[ColumnView]
+    lines: list[LineView]
     details_a_block: int
     passages_a_block: int
     packed: bool = False
@@ -158,7 +158,7 @@ Part = str | int | tuple[Literal["question", "answer", "contexts", "reference"],
 SHORTEST = 24  # characters that are worth a name instead
 
 
-class CallShown(Shown, frozen=True):
+class CallShown(ShownView, frozen=True):
     """One conversation: messages as (role, parts)."""
 
     systems: list[str]
@@ -186,7 +186,7 @@ class Prompts(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = Prompts(shared="", blocks=[], kept="all", n=0)
 
 
-def embed_prompts(asked: Iterable[Asked], run: Run, ids: Sequence[str], room: int) -> Prompts:
+def embed_prompts(asked: Iterable[AskedCall], run: Run, ids: Sequence[str], room: int) -> Prompts:
     """Return the conversations in at most `room` bytes: all, else those without a score, else none.
 
     ids: the questions in the order of the page. Those without a score are of rows that a judge could not
@@ -214,7 +214,7 @@ def embed_prompts(asked: Iterable[Asked], run: Run, ids: Sequence[str], room: in
     return Prompts(shared="", blocks=[], kept="none", n=n)
 
 
-def spelled_out(asked: Iterable[Asked]) -> tuple[list[str], list[CallShown]]:
+def spelled_out(asked: Iterable[AskedCall]) -> tuple[list[str], list[CallShown]]:
     """Return the texts that messages number, and the conversations, with all else spelled out."""
     shared: dict[str, int] = {}
     calls = [_shown(one, [], shared) for one in asked]
@@ -237,7 +237,7 @@ def _known_texts(run: Run, question_id: str) -> list[tuple[str, Part]]:
     return sorted((pair for pair in texts if len(pair[0]) >= SHORTEST), key=lambda pair: -len(pair[0]))
 
 
-def _shown(one: Asked, known: Sequence[tuple[str, Part]], shared: dict[str, int]) -> CallShown:
+def _shown(one: AskedCall, known: Sequence[tuple[str, Part]], shared: dict[str, int]) -> CallShown:
     messages: list[tuple[str, list[Part]]] = []
     for message in one.messages:
         if message.role == "system":

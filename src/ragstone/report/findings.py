@@ -10,7 +10,7 @@ from ragstone.records import NO_MODEL
 from ragstone.report import blame
 from ragstone.report.blame import BlameSummary
 from ragstone.report.corrected import corrected_of
-from ragstone.report.document import Figure, Finding
+from ragstone.report.document import Figure, HeadlineFinding
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
     card_of,
@@ -34,7 +34,7 @@ SHOWN_FIGURES = 3
 ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))  # of a page
 
 
-def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[Finding]:
+def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[HeadlineFinding]:
     """Return the answers to: is it right? what is to blame? how far can the judge be trusted?
 
     blamed: where the lost points went, if `ragstone blame` has said it.
@@ -78,7 +78,7 @@ def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, b
     return metric.estimate is None, is_useless(metric, summary.cards), metric.model == NO_MODEL, place
 
 
-def _right(summary: RunSummary) -> Finding:
+def _right(summary: RunSummary) -> HeadlineFinding:
     leads = _best_first(headlines(summary), summary)
     several = len(leads) > 1
     figures = [_mean_figure(lead, several) for lead in leads[:SHOWN_FIGURES]]
@@ -88,7 +88,7 @@ def _right(summary: RunSummary) -> Finding:
     sentences += [_corrected(lead, summary, several) for lead in leads[:SHOWN_FIGURES]]
     if not leads:
         sentences.append("No judge has seen the answers.")
-    return Finding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
+    return HeadlineFinding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
 
 
 def _best_first(leads: list[MetricSummary], summary: RunSummary) -> list[MetricSummary]:
@@ -133,7 +133,7 @@ def _weight(metric: MetricSummary, summary: RunSummary) -> str:
     return f"By {metric.model}, whose agreement with people has been measured."
 
 
-def _assigned(blamed: BlameSummary) -> Finding:
+def _assigned(blamed: BlameSummary) -> HeadlineFinding:
     """Return the component that has to answer for most lost points, of each system."""
     several = len(blamed.systems) > 1
     shown = blamed.systems[:SHOWN_FIGURES]
@@ -143,7 +143,7 @@ def _assigned(blamed: BlameSummary) -> Finding:
         for said in (blame.outcome(row), blame.worth(row))
         if said
     ]
-    return Finding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
+    return HeadlineFinding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
 
 
 def _share_figure(row: SystemBlame, several: bool) -> Figure:
@@ -158,7 +158,7 @@ def _share_figure(row: SystemBlame, several: bool) -> Figure:
     )
 
 
-def _blame(summary: RunSummary) -> Finding:
+def _blame(summary: RunSummary) -> HeadlineFinding:
     several = len(summary.blame) > 1
     figures = [_retrieval_figure(row) for row in summary.retrieval if row.measures]
     figures = figures or [_blame_figure(row, several) for row in summary.blame]
@@ -170,7 +170,7 @@ def _blame(summary: RunSummary) -> Finding:
             "No question names the documents that hold its answer, or nothing tells what was retrieved. "
             "Give them as document_ids in questions.jsonl, with the rankings or the answers' contexts."
         ]
-    return Finding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
+    return HeadlineFinding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
 
 
 def _retrieval_figure(row: RetrievalSummary) -> Figure:
@@ -209,15 +209,15 @@ def _blame_sentence(row: FoundAndRight, several: bool) -> str:
     )
 
 
-def _trust(summary: RunSummary) -> Finding:
+def _trust(summary: RunSummary) -> HeadlineFinding:
     question = "How far can the judge be trusted?"
     leads = [card_of(metric, summary) for metric in headlines(summary) if metric.model != NO_MODEL]
     others = sorted(summary.cards, key=lambda card: card.model == NO_MODEL)
     cards = [card for card in leads if card] or others
     if not cards:
-        return Finding(question, [], [_not_measured(summary)])
+        return HeadlineFinding(question, [], [_not_measured(summary)])
     figures = [_card_figure(card) for card in cards[:1] if card.agreement]
-    return Finding(question, figures, [cards[0].verdict])
+    return HeadlineFinding(question, figures, [cards[0].verdict])
 
 
 def _card_figure(card: ReportCard) -> Figure:

@@ -10,23 +10,23 @@ import msgspec
 
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Judgement, Question, Ranking, Verdict, references
-from ragstone.report.asked import Asked
+from ragstone.report.asked import AskedCall
 from ragstone.report.embedded import (
     DETAILS_A_BLOCK,
     NOTHING,
     AnswerShown,
     CauseShown,
     Cell,
-    Column,
-    Detail,
+    ColumnView,
+    DetailView,
+    EvidenceView,
     Index,
     JudgementShown,
-    Line,
-    Passage,
-    Place,
+    LineView,
+    PassageView,
     Prompts,
     RankingShown,
-    Shown,
+    ShownView,
     embed_prompts,
     packed,
     question_ids,
@@ -48,7 +48,7 @@ PASSAGE_CUTS = (None, 4000, 2000, 1500, 1000, 700, 500, 350, 250)
 TEXT_CUTS = (None, 2000, 1000, 500, 250, 100)
 
 
-class Blocks(msgspec.Struct, frozen=True, kw_only=True):
+class JoinedBlocks(msgspec.Struct, frozen=True, kw_only=True):
     """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits.
 
     packed: details and passages are compressed, see packing.py; the index never is. prompts: the
@@ -64,7 +64,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     prompts: Prompts = NOTHING
 
 
-def embed_all(run: Run, asked: Iterable[Asked], max_bytes: int = MAX_BYTES) -> Blocks:
+def embed_all(run: Run, asked: Iterable[AskedCall], max_bytes: int = MAX_BYTES) -> JoinedBlocks:
     """Return the rows as embed_rows does, and the conversations with models in what room they leave."""
     blocks = embed_rows(run, max_bytes)
     room = max_bytes - sum(map(len, (blocks.index, *blocks.details, *blocks.passages)))
@@ -74,7 +74,7 @@ def embed_all(run: Run, asked: Iterable[Asked], max_bytes: int = MAX_BYTES) -> B
     return msgspec.structs.replace(blocks, prompts=prompts)
 
 
-def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
+def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> JoinedBlocks:
     """Return the rows of a run in at most `max_bytes`: plain while they are few, else compressed.
 
     Texts are cut only where compressed they are still too many, and not below the last of the lengths above,
@@ -88,12 +88,14 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
         plain = text_cut is None and sum(map(len, (*details, *passages))) <= min(PLAIN_BYTES, max_bytes // 2)
         index = join.index(opened, packed=not plain)
         if plain:
-            return Blocks(index=index, details=details, passages=passages, passage_cut=None, text_cut=None)
+            return JoinedBlocks(
+                index=index, details=details, passages=passages, passage_cut=None, text_cut=None
+            )
         details = list(map(packed, details))
         left = max_bytes - sum(map(len, (index, *details)))
         for passage_cut in PASSAGE_CUTS if left > 0 else PASSAGE_CUTS[-1:]:
             cut = _in_blocks(_cut_passages(join.passages, passage_cut), PASSAGES_A_BLOCK)
-            blocks = Blocks(
+            blocks = JoinedBlocks(
                 index=index,
                 details=details,
                 passages=list(map(packed, cut)),
@@ -106,29 +108,29 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
     return blocks
 
 
-class Opened(Shown, frozen=True, kw_only=True):
+class OpenedRows(ShownView, frozen=True, kw_only=True):
     """One question as a server gives it: its line, what it opens to, and the passages that both number."""
 
-    line: Line
-    detail: Detail
-    passages: list[Passage]
+    line: LineView
+    detail: DetailView
+    passages: list[PassageView]
 
 
-def open_question(run: Run, question_id: str, columns: Sequence[Column]) -> Opened:
+def open_question(run: Run, question_id: str, columns: Sequence[ColumnView]) -> OpenedRows:
     """Return a question of a run, whole. columns: of all its judgements; run: may hold no other question."""
     join = _Join(run, None, columns)
     detail = join.detail(question_id)
-    return Opened(line=join.line(question_id, detail), detail=detail, passages=join.passages)
+    return OpenedRows(line=join.line(question_id, detail), detail=detail, passages=join.passages)
 
 
-def _cut_passages(passages: Sequence[Passage], length: int | None) -> list[Passage]:
+def _cut_passages(passages: Sequence[PassageView], length: int | None) -> list[PassageView]:
     return [msgspec.structs.replace(row, text=row.text and _cut(row.text, length)) for row in passages]
 
 
-def columns_of(summary: RunSummary) -> list[Column]:
+def columns_of(summary: RunSummary) -> list[ColumnView]:
     """Return the judges as the list of questions knows them, in the order of the summary."""
     return [
-        Column(
+        ColumnView(
             system=metric.system,
             judge=metric.judge,
             metric=metric.metric,
@@ -144,17 +146,17 @@ def columns_of(summary: RunSummary) -> list[Column]:
 class _Join:
     """One pass over the questions, which gathers the table of passages as it goes."""
 
-    def __init__(self, run: Run, text_cut: int | None, columns: Sequence[Column]) -> None:
+    def __init__(self, run: Run, text_cut: int | None, columns: Sequence[ColumnView]) -> None:
         self.run = run
         self.text_cut = text_cut
-        self.passages: list[Passage] = []
+        self.passages: list[PassageView] = []
         self._numbers: dict[tuple[str | None, ...], int] = {}
         self.columns = list(columns)
         self.places = {(c.system, c.judge, c.metric, c.model): i for i, c in enumerate(self.columns)}
 
         self.ids = question_ids(run)
 
-    def index(self, details: Sequence[Detail], *, packed: bool) -> bytes:
+    def index(self, details: Sequence[DetailView], *, packed: bool) -> bytes:
         index = Index(
             columns=self.columns,
             lines=[self.line(*pair) for pair in zip(self.ids, details, strict=True)],
@@ -164,14 +166,14 @@ class _Join:
         )
         return script_json(index)
 
-    def line(self, question_id: str, detail: Detail) -> Line:
+    def line(self, question_id: str, detail: DetailView) -> LineView:
         cells: list[Cell] = [None] * len(self.columns)
         for row in self.run.judgements.get(question_id, []):
             cells[self.place(row)] = row.status if row.score is None else row.score
         question, sources = self.run.questions.get(question_id), self.sources(question_id)
         text = next((row.question for row in sources if row.question), None)
         first = next(iter(detail.answers), None)
-        return Line(
+        return LineView(
             id=question_id,
             cells=cells,
             question=self.short(text),
@@ -182,12 +184,12 @@ class _Join:
             causes=list(dict.fromkeys(one.cause for one in self.run.causes.get(question_id, []))) or None,
         )
 
-    def detail(self, question_id: str) -> Detail:
+    def detail(self, question_id: str) -> DetailView:
         run, sources = self.run, self.sources(question_id)
         relevant = relevant_documents(run.questions.get(question_id))
         alternatives = next((references(row) for row in sources if references(row)), [])
         evidence = [(document, self.cut(text)) for document, text in run.evidence.get(question_id, [])]
-        return Detail(
+        return DetailView(
             references=[self.cut(text) for text in alternatives],
             answers=[self.answer(row, relevant) for row in run.answers.get(question_id, [])],
             judgements=[self.judgement(row) for row in run.judgements.get(question_id, [])],
@@ -214,7 +216,7 @@ class _Join:
             chunk = self.run.chunks.get(context.id or "")
             document = context.document_id or (chunk.document_id if chunk else None)
             number = self.number(document, context.id, context.text)
-            places.append(Place(passage=number, score=context.score, relevant=document in relevant))
+            places.append(EvidenceView(passage=number, score=context.score, relevant=document in relevant))
         return AnswerShown(
             system=row.system,
             answer=self.cut(row.answer),
@@ -230,7 +232,7 @@ class _Join:
             chunk = self.run.chunks.get(item.chunk_id or "")
             number = self.number(item.document_id, item.chunk_id, chunk.text if chunk else None)
             relevant_here = item.document_id in relevant
-            places.append(Place(passage=number, score=item.score, relevant=relevant_here))
+            places.append(EvidenceView(passage=number, score=item.score, relevant=relevant_here))
         return RankingShown(
             retriever=row.retriever,
             places=places,
@@ -244,12 +246,12 @@ class _Join:
         if key not in self._numbers:
             title = self.run.titles.get(document or "")
             self._numbers[key] = len(self.passages)
-            self.passages.append(Passage(text=text, document=document, chunk=chunk, title=title))
+            self.passages.append(PassageView(text=text, document=document, chunk=chunk, title=title))
         if text is not None:
             self._numbers[document, chunk, None] = self._numbers[key]
         return self._numbers[key]
 
-    def worst_rank(self, detail: Detail) -> int | None:
+    def worst_rank(self, detail: DetailView) -> int | None:
         given = [answer.contexts for answer in detail.answers if answer.contexts is not None]
         documents = [[self.passages[place.passage].document for place in places] for places in given]
         return worst_rank(

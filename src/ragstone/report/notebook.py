@@ -24,7 +24,7 @@ from ragstone.report.card import card_document, card_dots
 from ragstone.report.certificate import EvaluationSet, certificate_document
 from ragstone.report.compare import comparison_document
 from ragstone.report.corrected import corrected_document
-from ragstone.report.document import Block, Cell, Column, Document, Made, Paragraph, Table, table_of
+from ragstone.report.document import Block, Cell, Column, Made, Paragraph, ReportDocument, Table, table_of
 from ragstone.report.joined import FinishedRun
 from ragstone.report.render.notebook import render_bundles, render_html
 from ragstone.report.retrieval import retrieval_document
@@ -65,7 +65,7 @@ def html(value: object) -> str:
     return render_html(_documents(value))
 
 
-def _documents(value: object) -> list[Document]:
+def _documents(value: object) -> list[ReportDocument]:
     if not isinstance(value, Rows):
         return [SHOWN[type(value)](value)]
     kinds = {type(row) for row in value}
@@ -81,8 +81,8 @@ def _names(row: object) -> Sequence[str]:
     return tuple(getattr(row, "__struct_fields__", ()))
 
 
-def _document(blocks: Sequence[Block]) -> Document:
-    return Document(
+def _document(blocks: Sequence[Block]) -> ReportDocument:
+    return ReportDocument(
         title="",
         kind="rows",
         about="",
@@ -91,26 +91,26 @@ def _document(blocks: Sequence[Block]) -> Document:
     )
 
 
-def _judgements(rows: Sequence[Judgement]) -> list[Document]:
+def _judgements(rows: Sequence[Judgement]) -> list[ReportDocument]:
     found = summarise(rows)
     means = [means_table(found)] if found else []
     return [_document([*means, *row_blocks(rows, judgement_columns(rows)), *metric_dots(found)])]
 
 
-def _card(card: ReportCard) -> Document:
+def _card(card: ReportCard) -> ReportDocument:
     document = card_document(card)
     return msgspec.structs.replace(document, blocks=[*document.blocks, *card_dots([card])])
 
 
-def _cards(cards: Sequence[ReportCard]) -> list[Document]:
+def _cards(cards: Sequence[ReportCard]) -> list[ReportDocument]:
     return [*map(card_document, cards), _document(card_dots(cards))]
 
 
-def _metrics(metrics: Sequence[MetricSummary]) -> list[Document]:
+def _metrics(metrics: Sequence[MetricSummary]) -> list[ReportDocument]:
     return [_document([means_table(metrics), *metric_dots(metrics)])]
 
 
-def _evaluation_set(made: EvaluationSet) -> Document:
+def _evaluation_set(made: EvaluationSet) -> ReportDocument:
     document = certificate_document(made.certificate)
     questions = row_blocks(made.questions, ("id", "question", "reference", "tags"))
     return msgspec.structs.replace(document, blocks=[*document.blocks, *questions])
@@ -184,7 +184,7 @@ def means_table(metrics: Sequence[MetricSummary]) -> Table:
     return table_of("Means", metrics, columns)
 
 
-SHOWN: dict[type, Callable[[Any], Document]] = {
+SHOWN: dict[type, Callable[[Any], ReportDocument]] = {
     AnswerBenchSummary: answer_bench_document,
     AttackSummary: attack_document,
     BenchSummary: bench_document,
@@ -201,7 +201,7 @@ SHOWN: dict[type, Callable[[Any], Document]] = {
     RunSummary: run_document,
     StudySummary: study_document,
 }
-OF_ROWS: dict[type, Callable[[Any], list[Document]]] = {
+OF_ROWS: dict[type, Callable[[Any], list[ReportDocument]]] = {
     CorrectedMean: lambda means: [corrected_document(means)],
     Judgement: _judgements,
     MetricSummary: _metrics,

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragstone.report.asked import Asked, read_asked
+from ragstone.report.asked import AskedCall, read_asked
 from ragstone.report.blame import read_blame
 from ragstone.report.embedded import Prompts
-from ragstone.report.joining import Blocks, embed_all
+from ragstone.report.joining import JoinedBlocks, embed_all
 from ragstone.report.render.html import asset, put_page, render_page, script_json
 from ragstone.report.render.markdown import render_markdown
 from ragstone.report.run import Run, read_run, read_summary
@@ -35,7 +35,7 @@ def write_markdown(run: Path) -> Path:
     return put_page(run / "report.md", render_markdown(document))
 
 
-def render_run(run: Run, asked: Iterable[Asked] = ()) -> str:
+def render_run(run: Run, asked: Iterable[AskedCall] = ()) -> str:
     """Return the report as one HTML document. asked: the conversations with models behind the rows."""
     summary, blocks = run.summary, embed_all(run, asked)
     rows = {f"details-{at}": block for at, block in enumerate(blocks.details)}
@@ -52,7 +52,7 @@ def render_run(run: Run, asked: Iterable[Asked] = ()) -> str:
     )
 
 
-def _cut_note(blocks: Blocks) -> str:
+def _cut_note(blocks: JoinedBlocks) -> str:
     notes = [_cut_texts(blocks), _cut_prompts(blocks.prompts)]
     return " ".join(note for note in notes if note)
 
@@ -65,7 +65,7 @@ def _cut_prompts(prompts: Prompts) -> str:
     return f"Of {every}, this file shows {shown}; calls.jsonl.gz beside it holds them all."
 
 
-def _cut_texts(blocks: Blocks) -> str:
+def _cut_texts(blocks: JoinedBlocks) -> str:
     cuts = {"retrieved passages": blocks.passage_cut, "all other texts": blocks.text_cut}
     shown = [f"{what} up to {count(length)} characters" for what, length in cuts.items() if length]
     if not shown:

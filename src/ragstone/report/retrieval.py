@@ -6,12 +6,12 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dots,
     Heading,
     Made,
     Paragraph,
-    Part,
+    ReportDocument,
+    SurfacePart,
     Table,
     dot,
     table_of,
@@ -27,9 +27,9 @@ DOTS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # that say most, in the chart of a 
 SHOWN_VALUES = 20
 
 
-def retrieval_document(row: RetrievalSummary) -> Document:
+def retrieval_document(row: RetrievalSummary) -> ReportDocument:
     """Return what `ragstone retrieve` and a notebook show of one retriever."""
-    return Document(
+    return ReportDocument(
         title=f"{row.retriever}, measured on {measured(row)}",
         kind="retriever",
         about="",
@@ -47,7 +47,7 @@ def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
     return [
         Heading(f"Retriever {row.retriever}", level=3, where="page"),
         Paragraph(rests_on, tone="muted", where="page"),
-        *([Part(tables, kind="split"), found] if row.measures else [Paragraph(_unmeasured(row))]),
+        *([SurfacePart(tables, kind="split"), found] if row.measures else [Paragraph(_unmeasured(row))]),
         *(block for grouping in groupings(row) for block in _grouping(row, grouping)),
         *(Paragraph(remark) for remark in remarks(row)),
     ]

@@ -21,7 +21,6 @@ from ragstone.report.document import (
     Cell,
     Chart,
     Column,
-    Document,
     Dots,
     Findings,
     Fold,
@@ -30,9 +29,10 @@ from ragstone.report.document import (
     Notes,
     Pairs,
     Paragraph,
-    Part,
+    ReportDocument,
     Row,
     RowList,
+    SurfacePart,
     Table,
     Tone,
     Verbatim,
@@ -92,12 +92,12 @@ LACKING = {
 }
 
 
-def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = "") -> Document:
+def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = "") -> ReportDocument:
     """Return the report of a run: the three questions answered, then the numbers behind each answer.
 
     run: with its rows, for a page. cut_note: what the page could not hold of them.
     """
-    return Document(
+    return ReportDocument(
         title=summary.name,
         kind="report",
         about=counted(summary.counts),
@@ -115,9 +115,9 @@ def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = ""
     )
 
 
-def judged_document(summary: RunSummary) -> Document:
+def judged_document(summary: RunSummary) -> ReportDocument:
     """Return what `ragstone judge` shows: the means of a sheet, what lacks support, notes, and the cost."""
-    return Document(
+    return ReportDocument(
         title="",
         kind="judgements",
         about="",
@@ -127,14 +127,14 @@ def judged_document(summary: RunSummary) -> Document:
     )
 
 
-def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = None) -> Document:
+def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = None) -> ReportDocument:
     """Return what fits into a pull request: the answers, the means, and what to know of them."""
     board, notes = summary.systems, summary.notes[:LONGEST_LIST]
     n_more = len(summary.notes) - len(notes)
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
     asked = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
-    return Document(
+    return ReportDocument(
         title=summary.name,
         kind="report",
         about="",
@@ -180,7 +180,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
         Heading(blame.question, anchor="blame"),
         *(blame_blocks(run.blamed, causes) if run and run.blamed else []),
         *([_retrievers(summary)] if summary.retrieval else []),
-        *(Part(retrieval_blocks(row, head), where="page") for row in summary.retrieval),
+        *(SurfacePart(retrieval_blocks(row, head), where="page") for row in summary.retrieval),
         *(block for row in summary.blame for block in _found_and_right(row, len(summary.blame) > 1)),
         Paragraph(" ".join(told(blame)), prose=True, where="terminal" if measured_blame else "everywhere"),
         Heading(trust.question, anchor="trust"),
@@ -197,7 +197,7 @@ def _certified(run: Run) -> list[Block]:
         return []
     from ragstone.report.certificate import certified_blocks  # few runs have one, and it brings a room along
 
-    return [Part(certified_blocks(run.certified), where="page")]
+    return [SurfacePart(certified_blocks(run.certified), where="page")]
 
 
 def made_blocks(summary: RunSummary, run: Run | None) -> list[Block]:
@@ -231,11 +231,11 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
     """Return the means: on a page by system with charts and groups, in a terminal as one table."""
     return [
         Paragraph(LEAD, tone="lead", where="page"),
-        Part(_leaderboard(summary.systems, interval_head) if summary.systems else [], where="page"),
+        SurfacePart(_leaderboard(summary.systems, interval_head) if summary.systems else [], where="page"),
         *_some(means_chart(summary.metrics)),
-        Part(_means_of_systems(summary, None), where="page"),
+        SurfacePart(_means_of_systems(summary, None), where="page"),
         *([_brief_means(summary)] if summary.metrics else []),
-        Part(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
+        SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),
         *(
             block

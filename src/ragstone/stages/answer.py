@@ -36,7 +36,7 @@ from ragstone.systems.function import Callee, callee_of, function_prompt, load_c
 from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.prompting import load_prompt
 from ragstone.systems.rag import answer_question, contexts_of
-from ragstone.systems.said import Said, answer_by, read_said
+from ragstone.systems.said import SystemReply, answer_by, read_said
 from ragstone.systems.sheet import answers_of_sheet
 
 Asked = ChatSystem | HttpSystem | PythonSystem
@@ -76,7 +76,9 @@ async def _open_chat(name: str, declared: ChatSystem, session: Session) -> Syste
             top_p=declared.top_p,
             version=declared.version,
         )
-        return await answer_by(ask, prompt, question, system=name, read=lambda reply: Said(answer=reply.text))
+        return await answer_by(
+            ask, prompt, question, system=name, read=lambda reply: SystemReply(answer=reply.text)
+        )
 
     return System(answer, await session.models.door(declared.model))
 

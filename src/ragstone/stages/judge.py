@@ -11,7 +11,7 @@ import msgspec
 
 from ragstone.embedding.model import EmbedSoon
 from ragstone.engine.call_log import CallLog
-from ragstone.engine.cluster.spec import Made, StageSpec, Work, stage_spec
+from ragstone.engine.cluster.spec import RowOutcome, StageSpec, Work, stage_spec
 from ragstone.engine.local import map_in_order
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.rounds import in_rounds
@@ -181,11 +181,11 @@ async def build_judge(spec: StageSpec, session: Session) -> Work:
     tasks = plan_tasks(list, judges, means, None, one_call=spec.settings.judge.one_call)
     decode = msgspec.json.Decoder(tuple[int, Answer | list[Answer]]).decode
 
-    async def work(row: bytes) -> Made:
+    async def work(row: bytes) -> RowOutcome:
         number, answer = decode(row)
         given = answer if isinstance(answer, Answer) else tuple(answer)
         judgements, heard = await judge_row(tasks[number], given, session.call_log)
-        return Made([encode(one) for one in judgements], [encode(one) for one in heard])
+        return RowOutcome([encode(one) for one in judgements], [encode(one) for one in heard])
 
     return work
 

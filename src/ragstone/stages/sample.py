@@ -9,9 +9,9 @@ import msgspec
 
 from ragstone.config import Settings, load_settings
 from ragstone.corpus.language import detect_languages
-from ragstone.dataset.logs.exchange import Columns, Exchange, judged_qualities
+from ragstone.dataset.logs.exchange import Columns, LoggedExchange, judged_qualities
 from ragstone.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
-from ragstone.dataset.logs.sampling import By, Drawn, Sampled, SamplingMethod, TopicShare, draw
+from ragstone.dataset.logs.sampling import By, DrawnSample, Sampled, SamplingMethod, TopicShare, draw
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.engine.progress import Progress, State, silent
@@ -186,7 +186,7 @@ class _Writer:
         self._own = own
 
     def rows(
-        self, drawn: Sequence[Drawn], source: Source, columns: Columns
+        self, drawn: Sequence[DrawnSample], source: Source, columns: Columns
     ) -> tuple[list[Question], list[Answer]]:
         """Return the questions in the order in which they were drawn, and the answers that there are."""
         places = {at for one in drawn for at in (one.asked.at, one.asked.answered_at) if at is not None}
@@ -203,7 +203,7 @@ class _Writer:
         return questions, answers
 
     def _row(
-        self, one: Drawn, lang: str | None, asked: Exchange, answered: Exchange | None
+        self, one: DrawnSample, lang: str | None, asked: LoggedExchange, answered: LoggedExchange | None
     ) -> tuple[Question, Answer | None]:
         """Return a question and its answer, masked together: the same value has the same placeholder."""
         given = answered or asked
@@ -255,7 +255,7 @@ def _masked_contexts(contexts: Sequence[Context], texts: Sequence[str]) -> list[
     ]
 
 
-def _metadata(one: Drawn, answer: str) -> dict[str, object]:
+def _metadata(one: DrawnSample, answer: str) -> dict[str, object]:
     asked: LoggedQuestion = one.asked
     notes = {
         "asked": asked.n,

@@ -24,7 +24,7 @@ from ragstone.llm import CallFailed, Message, Prompt
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint
 from ragstone.records import Answer, Question
-from ragstone.systems.said import Said, completion_of
+from ragstone.systems.said import SystemReply, completion_of
 from ragstone.tables.reading import parse_row
 
 Function = Callable[..., object]
@@ -234,12 +234,12 @@ async def _in_thread(function: Function, asked: object) -> object:
 def _completion(returned: object, seconds: float, where: str) -> Completion:
     """Return what the callable said. Raises AppFailed where that is no answer."""
     if isinstance(returned, str):
-        return completion_of(Said(answer=returned), usage=None, latency_s=seconds, cost_usd=None)
+        return completion_of(SystemReply(answer=returned), usage=None, latency_s=seconds, cost_usd=None)
     row = _row(returned, where)
     if row.error is not None:
         raise AppFailed("error", f"{where} says: {row.error}")
     return completion_of(
-        Said(answer=row.answer, contexts=row.contexts, metadata=row.metadata),
+        SystemReply(answer=row.answer, contexts=row.contexts, metadata=row.metadata),
         usage=row.usage and msgspec.structs.replace(row.usage, calls=1),
         latency_s=seconds if row.latency_s is None or row.latency_s < 0 else row.latency_s,
         cost_usd=row.cost_usd,

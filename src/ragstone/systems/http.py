@@ -25,7 +25,7 @@ from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint, Unreachable
 from ragstone.records import Answer, Context, Question, Usage
 from ragstone.retrieval.deps import question_tags
-from ragstone.systems.said import Said, completion_of
+from ragstone.systems.said import SystemReply, completion_of
 from ragstone.tables.reading import parse_row
 
 PLACES = ("question", "id", "lang")
@@ -34,7 +34,7 @@ TAG = "tag."
 # are its own answer to one question.
 OF_THE_WAY = ("timeout", "rate_limited", "over_budget")
 
-Reader = Callable[[Json], tuple[Said, Usage | None, float | None]]
+Reader = Callable[[Json], tuple[SystemReply, Usage | None, float | None]]
 """A reply -> what was said, the tokens and the cost; None where the reply does not tell them."""
 
 
@@ -117,7 +117,7 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
     }
     listed = _list_of(declared.contexts, where)
 
-    def read(reply: Json) -> tuple[Said, Usage | None, float | None]:
+    def read(reply: Json) -> tuple[SystemReply, Usage | None, float | None]:
         answer = _text(reply, picks["answer"], declared.answer, where)
         contexts = None
         if listed is not None and declared.contexts is not None:
@@ -127,7 +127,11 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
         tokens = [_number(reply, picks.get(field)) for field in ("input_tokens", "output_tokens")]
         told = None if tokens == [None, None] else [round(number or 0) for number in tokens]
         usage = told and Usage(input=told[0], output=told[1])
-        return Said(answer=answer, contexts=contexts), usage or None, _number(reply, picks.get("cost_usd"))
+        return (
+            SystemReply(answer=answer, contexts=contexts),
+            usage or None,
+            _number(reply, picks.get("cost_usd")),
+        )
 
     return read
 

@@ -15,7 +15,7 @@ MOST_TOKENS = 10**12  # of a call: more is no count of tokens, and the ledger's 
 ASSUMPTION = f"Applications of [systems] that tell contexts are taken to tell {CONTEXTS} of them."
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SystemReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An application's answer, and the contexts where it tells them; metadata: what else it tells."""
 
     answer: str
@@ -23,10 +23,12 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Metadata | None = None
 
 
-Read = Callable[[Reply], Said]
+Read = Callable[[Reply], SystemReply]
 
 
-def completion_of(said: Said, *, usage: Usage | None, latency_s: float, cost_usd: float | None) -> Completion:
+def completion_of(
+    said: SystemReply, *, usage: Usage | None, latency_s: float, cost_usd: float | None
+) -> Completion:
     """Return what the ledger keeps of it. usage, cost_usd: None where the application does not tell.
 
     Negative ones tell nothing (-1 stands for "unknown" in many places), nor do tokens beyond all measure.
@@ -40,13 +42,13 @@ def completion_of(said: Said, *, usage: Usage | None, latency_s: float, cost_usd
     )
 
 
-def read_said(reply: Reply, question: Question, *, tells_contexts: bool) -> Said:
+def read_said(reply: Reply, question: Question, *, tells_contexts: bool) -> SystemReply:
     """Return what a completion of completion_of holds; for a reply that was made up, one of its kind."""
     if reply.usage.calls:
-        return msgspec.json.decode(reply.text, type=Said)
+        return msgspec.json.decode(reply.text, type=SystemReply)
     # Each question's own, for the calls of judges that are alike are counted once.
     contexts = [Context(text=f"{question.id} {number}. {reply.text}") for number in range(CONTEXTS)]
-    return Said(answer=reply.text, contexts=contexts if tells_contexts else None)
+    return SystemReply(answer=reply.text, contexts=contexts if tells_contexts else None)
 
 
 def unanswered(question: Question, system: str, contexts: list[Context] | None = None) -> Answer:

@@ -18,7 +18,7 @@ from ragstone.errors import DataError
 from ragstone.records import Document, Row
 from ragstone.tables.journal import held
 from ragstone.tables.storage import (
-    Entry,
+    FolderEntry,
     Place,
     below,
     entries,
@@ -89,7 +89,7 @@ def shards_of(folder: Place) -> list[str]:
     return [shard.name for shard in manifest.shards]
 
 
-def _check_listed(folder: Place, manifest: Manifest, listed: list[Entry]) -> None:
+def _check_listed(folder: Place, manifest: Manifest, listed: list[FolderEntry]) -> None:
     there = {one.name: one.n_bytes for one in listed if _is_shard(one.name)}
     for shard in manifest.shards:
         n_bytes = there.pop(shard.name, None)

@@ -24,7 +24,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(?=[^/]|$)")  # one letter is
 _FILE = "file"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class FolderEntry(msgspec.Struct, frozen=True):
     """A file of a folder: its name there, and how long it is."""
 
     name: str
@@ -74,13 +74,13 @@ def open_bytes(place: Place) -> BinaryIO:
         return io.BufferedReader(files.open(path, "rb"))
 
 
-def entries(place: Place) -> list[Entry]:
+def entries(place: Place) -> list[FolderEntry]:
     """Return the files right in a folder by name; none where there is no such folder. Raises DataError."""
     url = url_of(place)
     if url is None:
         folder = local_path(place)
         found = [one for one in folder.iterdir() if one.is_file()] if folder.is_dir() else []
-        return sorted((Entry(one.name, one.stat().st_size) for one in found), key=lambda one: one.name)
+        return sorted((FolderEntry(one.name, one.stat().st_size) for one in found), key=lambda one: one.name)
     with told(url, "listed"):
         files, path = _filesystem(url)
         files.invalidate_cache()  # another process may have written since
@@ -91,14 +91,14 @@ def entries(place: Place) -> list[Entry]:
                 raise
             return []
     names = [
-        Entry(str(one["name"]).rpartition("/")[2], int(one["size"] or 0))
+        FolderEntry(str(one["name"]).rpartition("/")[2], int(one["size"] or 0))
         for one in listed
         if one["type"] == "file" and str(one["name"]).rstrip("/") != path.rstrip("/")
     ]
     return sorted(names, key=lambda one: one.name)
 
 
-def find(url: str) -> list[Entry]:
+def find(url: str) -> list[FolderEntry]:
     """Return all files below a URL, by their names from there; a file's own URL gives one without a name.
 
     Raises DataError, also where there is none.
@@ -111,7 +111,8 @@ def find(url: str) -> list[Entry]:
         raise DataError(f"{url}: no such file or folder. Check the spelling.")
     start = path.rstrip("/")
     return [
-        Entry(name[len(start) :].lstrip("/"), int(one["size"] or 0)) for name, one in sorted(found.items())
+        FolderEntry(name[len(start) :].lstrip("/"), int(one["size"] or 0))
+        for name, one in sorted(found.items())
     ]
 
 

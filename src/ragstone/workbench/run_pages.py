@@ -19,9 +19,9 @@ from ragstone.report.benches.answerers import answer_bench_document, read_answer
 from ragstone.report.benches.judges import judge_bench_document, read_judge_bench
 from ragstone.report.benches.languages import read_study, study_document
 from ragstone.report.benches.retrievers import bench_document, read_leaderboard
-from ragstone.report.document import Document
-from ragstone.report.embedded import CallShown, Column, spelled_out
-from ragstone.report.joining import Opened, columns_of
+from ragstone.report.document import ReportDocument
+from ragstone.report.embedded import CallShown, ColumnView, spelled_out
+from ragstone.report.joining import OpenedRows, columns_of
 from ragstone.report.page import render_run
 from ragstone.report.render.html import (
     charts_in,
@@ -100,7 +100,7 @@ def runs(
     )
 
 
-BENCHES: dict[str, Callable[[Path], Document]] = {
+BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
     "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
     "bench of answerers": lambda folder: answer_bench_document(read_answer_bench(folder)),
     "bench of judges": lambda folder: judge_bench_document(read_judge_bench(folder)),
@@ -169,7 +169,7 @@ def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> di
 
 
 @get("/runs/{index:int}/{name:str}/question", sync_to_thread=True)
-def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> Opened:
+def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
     """Give a question with its answers, judgements, contexts and rankings."""
     shown = bench.runs.view(folder).run
     with bench.indexes.of(folder) as con:
@@ -203,7 +203,7 @@ def report(folder: RunFolder) -> Response[str]:
     return Response(html, media_type="text/html", headers=headers)
 
 
-def told_columns(bench: Workbench, folder: Path) -> list[Column]:
+def told_columns(bench: Workbench, folder: Path) -> list[ColumnView]:
     """Return the judges of a run as its summary tells of them; none where there is no summary."""
     shown: Run | None = bench.runs.view(folder).run
     return columns_of(shown.summary) if shown else []

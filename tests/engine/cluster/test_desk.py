@@ -44,11 +44,11 @@ def asks(concurrency: int = 8, calls: int | None = None) -> say.Asks:
 
 async def test_the_first_who_asks_makes_the_call_and_the_second_is_given_its_response():
     desk = desk_of()
-    assert await told(desk, "a", find(1)) == [say.Found(1, None)]
+    assert await told(desk, "a", find(1)) == [say.FindAnswer(1, None)]
     assert await told(desk, "b", find(1)) == []
-    assert await told(desk, "a", say.Put(2, b"k", "model", SAID)) == [say.Found(2)]
-    assert await told(desk, "b") == [say.Found(1, SAID)]
-    assert await told(desk, "c", find(1)) == [say.Found(1, SAID)]
+    assert await told(desk, "a", say.Put(2, b"k", "model", SAID)) == [say.FindAnswer(2)]
+    assert await told(desk, "b") == [say.FindAnswer(1, SAID)]
+    assert await told(desk, "c", find(1)) == [say.FindAnswer(1, SAID)]
 
 
 async def test_a_call_that_failed_is_the_turn_of_who_waits():
@@ -56,13 +56,13 @@ async def test_a_call_that_failed_is_the_turn_of_who_waits():
     await told(desk, "a", find(1))
     await told(desk, "b", find(4))
     await told(desk, "a", say.Release(b"k"))
-    assert await told(desk, "b") == [say.Found(4, None)]
+    assert await told(desk, "b") == [say.FindAnswer(4, None)]
 
 
 async def test_a_worker_that_looks_and_does_not_call_keeps_nobody_waiting():
     desk = desk_of()
     await told(desk, "a", say.Find(1, b"k", claim=False, saved=True))
-    assert await told(desk, "b", find(1)) == [say.Found(1, None)]
+    assert await told(desk, "b", find(1)) == [say.FindAnswer(1, None)]
 
 
 async def test_a_worker_that_was_started_anew_leaves_the_turns_of_the_dead_one_to_others():
@@ -71,7 +71,7 @@ async def test_a_worker_that_was_started_anew_leaves_the_turns_of_the_dead_one_t
     await told(desk, "a1", find(1))
     await told(desk, "b", find(1))
     desk.join("a2", "place a")
-    assert await told(desk, "b") == [say.Found(1, None)]
+    assert await told(desk, "b") == [say.FindAnswer(1, None)]
 
 
 async def test_a_worker_that_is_silent_for_the_lease_is_taken_for_dead():
@@ -82,7 +82,7 @@ async def test_a_worker_that_is_silent_for_the_lease_is_taken_for_dead():
     clock.now += LEASE_S - 1
     assert await told(desk, "b") == []
     clock.now += 2
-    assert await told(desk, "b") == [say.Found(1, None)]
+    assert await told(desk, "b") == [say.FindAnswer(1, None)]
 
 
 async def test_calls_over_all_workers_stay_within_the_cap():
@@ -111,14 +111,14 @@ async def test_what_a_dead_worker_reserved_counts_as_spent_for_it_may_have_been_
 
 async def test_two_workers_never_have_more_slots_than_the_endpoint_bears():
     desk = desk_of()
-    assert await told(desk, "a", asks(8), say.Wants("model", 8, 0, 0)) == [say.Share("model", 1, 8)]
+    assert await told(desk, "a", asks(8), say.Wants("model", 8, 0, 0)) == [say.SlotShare("model", 1, 8)]
     # b wants as many: a is told to keep 4, and b gets them only when a has let go.
     assert await told(desk, "b", asks(8), say.Wants("model", 8, 0, 0)) == []
-    assert await told(desk, "a") == [say.Share("model", 2, 4)]
+    assert await told(desk, "a") == [say.SlotShare("model", 2, 4)]
     await told(desk, "a", say.Wants("model", 8, 6, 2))  # 6 calls are under way, 2 slots are free
-    assert await told(desk, "b") == [say.Share("model", 3, 2)]
+    assert await told(desk, "b") == [say.SlotShare("model", 3, 2)]
     await told(desk, "a", say.Wants("model", 8, 4, 2))
-    assert await told(desk, "b") == [say.Share("model", 4, 4)]
+    assert await told(desk, "b") == [say.SlotShare("model", 4, 4)]
     assert await told(desk, "a") == []  # it has been told once, and is not told again
 
 
@@ -128,7 +128,7 @@ async def test_slots_of_a_dead_worker_come_back():
     await told(desk, "a1", asks(8), say.Wants("model", 8, 0, 0))
     await told(desk, "b", asks(8), say.Wants("model", 8, 0, 0))
     desk.join("a2", "place a")
-    assert await told(desk, "b") == [say.Share("model", 1 + 2, 8)]
+    assert await told(desk, "b") == [say.SlotShare("model", 1 + 2, 8)]
 
 
 async def test_refusals_of_one_worker_lower_the_slots_of_all():
@@ -138,7 +138,7 @@ async def test_refusals_of_one_worker_lower_the_slots_of_all():
     await told(desk, "a", say.Wants("model", 2, 2, 1))
     # each refusal takes half a slot: 2 -> 1.5 -> 1, never below 1
     assert await told(desk, "b", *[say.Refused("model")] * 2) == []
-    assert await told(desk, "a") == [say.Share("model", 2, 1)]
+    assert await told(desk, "a") == [say.SlotShare("model", 2, 1)]
 
 
 async def test_a_pause_that_one_worker_was_asked_for_is_everybodys():
@@ -155,11 +155,11 @@ async def test_timeouts_at_several_workers_together_end_the_calls_of_all():
     for worker in "ab":
         await told(desk, worker, asks(), *[hung] * 4)  # 8 in all are enough, see limits.HANGING
     for worker in "ab":
-        [opened] = [one for one in await told(desk, worker) if isinstance(one, say.Opened)] or [None]
+        [opened] = [one for one in await told(desk, worker) if isinstance(one, say.CircuitOpened)] or [None]
         if worker == "a":
             assert opened is not None
             assert opened.kind == "GivenUp"
-    assert say.Opened in map(type, await told(desk, "c", asks()))
+    assert say.CircuitOpened in map(type, await told(desk, "c", asks()))
 
 
 async def test_an_answer_of_one_worker_tells_all_that_the_endpoint_works():
@@ -191,5 +191,5 @@ async def test_after_a_halt_late_workers_are_told_too():
 async def test_turns_are_given_at_the_pace_of_the_endpoint(calls):
     desk = desk_of()
     await told(desk, "a", asks(calls=calls))
-    replies = await told(desk, "a", *[say.Turn(n, "model", "calls", 1.0) for n in (1, 2)], say.Heard(3))
+    replies = await told(desk, "a", *[say.AskTurn(n, "model", "calls", 1.0) for n in (1, 2)], say.Flush(3))
     assert say.Granted(2) not in replies  # a tenth of a second apart

@@ -11,7 +11,7 @@ from ragstone.config import Settings, choose
 from ragstone.engine.cluster import worker as workers
 from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.messages import ToDesk
-from ragstone.engine.cluster.spec import Made, StageSpec, stage_spec
+from ragstone.engine.cluster.spec import RowOutcome, StageSpec, stage_spec
 from ragstone.engine.cluster.worker import Begin, SharedBudget, Worker, described, error_of
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import Caps
@@ -46,34 +46,34 @@ async def block_of(monkeypatch, folder: Path, work, *rows: bytes, halted: bool =
         return await worker.block(3, rows)
 
 
-async def slow_first(row: bytes) -> Made:
+async def slow_first(row: bytes) -> RowOutcome:
     await asyncio.sleep(0.02 if row == b"a" else 0)
-    return Made([row.upper()])
+    return RowOutcome([row.upper()])
 
 
 async def test_rows_come_back_in_their_order_whichever_was_done_first(monkeypatch, tmp_path):
     made = await block_of(monkeypatch, tmp_path, slow_first, b"a", b"b")
-    assert made == BlockMade(3, [Made([b"A"]), Made([b"B"])])
+    assert made == BlockMade(3, [RowOutcome([b"A"]), RowOutcome([b"B"])])
 
 
 async def test_an_error_ends_the_block_at_its_row(monkeypatch, tmp_path):
-    async def work(row: bytes) -> Made:
+    async def work(row: bytes) -> RowOutcome:
         if row == b"b":
             raise ModelError("no such model")
-        return Made([row])
+        return RowOutcome([row])
 
     made = await block_of(monkeypatch, tmp_path, work, b"a", b"b", b"c")
-    assert made == BlockMade(3, [Made([b"a"])], ("ModelError", "no such model"))
+    assert made == BlockMade(3, [RowOutcome([b"a"])], ("ModelError", "no such model"))
 
 
 async def test_rows_that_a_stop_kept_from_their_calls_are_left_out(monkeypatch, tmp_path):
-    async def work(row: bytes) -> Made:
+    async def work(row: bytes) -> RowOutcome:
         if row == b"a":
             raise CallsStopped("the run was stopped")
-        return Made([row])
+        return RowOutcome([row])
 
     made = await block_of(monkeypatch, tmp_path, work, b"a", b"b")
-    assert made == BlockMade(3, [None, Made([b"b"])])
+    assert made == BlockMade(3, [None, RowOutcome([b"b"])])
 
 
 async def test_a_block_that_comes_after_a_stop_is_not_begun(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ from tests.support.doors import Model, Verdict, prompt, verdict
 from ragstone.config import ModelSettings
 from ragstone.engine.cluster.desk import Desk
 from ragstone.engine.cluster.desk_ledger import DeskLedger
-from ragstone.engine.cluster.line import Line
+from ragstone.engine.cluster.line import Channel
 from ragstone.engine.cluster.messages import Halt, ToWorker
 from ragstone.engine.cluster.worker import SharedBudget
 from ragstone.errors import ModelError
@@ -44,7 +44,7 @@ async def workers(
             if not isinstance(told, Halt):
                 shared.hear(told)
 
-        line = Line(send, heard)
+        line = Channel(send, heard)
         shared = SharedBudget(line, caps or Caps())
         line.start()
         lines.append(line)
@@ -161,7 +161,7 @@ async def test_when_the_desk_is_gone_every_question_says_so(ledger):
         raise ModelError("the desk is gone")
 
     heard: list[ToWorker] = []
-    line = Line(send, heard.append)
+    line = Channel(send, heard.append)
     line.start()
     try:
         with pytest.raises(ModelError, match="the desk is gone"):

@@ -1,7 +1,7 @@
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
+from ragstone.dataset.candidate import Candidate, Loss, SourcePassage, lose
 from ragstone.flows.build.critique import (
     ClosedBookReply,
     ask_closed_book,
@@ -15,7 +15,9 @@ from ragstone.llm import CallFailed, Reply
 from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Question, Usage
 
-PASSAGE = Passage(document_id="d", start=0, end=32, text="Sensors are installed in spring.", title="Sensors")
+PASSAGE = SourcePassage(
+    document_id="d", start=0, end=32, text="Sensors are installed in spring.", title="Sensors"
+)
 CANDIDATE = Candidate(
     question=Question(id="d#1", question="When are sensors installed?", reference="In spring."),
     passages=(PASSAGE,),
@@ -100,7 +102,7 @@ async def test_a_critic_of_answers_is_told_that_an_unanswerable_question_has_non
 
 
 async def test_the_passage_is_shown_under_its_title_and_two_passages_are_numbered():
-    other = Passage(document_id="e", start=0, end=4, text="Corn.")
+    other = SourcePassage(document_id="e", start=0, end=4, text="Corn.")
     two = Candidate(question=CANDIDATE.question, passages=(PASSAGE, other))
     one_ask, two_ask = Scripted(said(5)), Scripted(said(5))
     await judged(one_ask, critics=ALL[:1])

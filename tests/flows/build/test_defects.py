@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.corpus.tokens import tokenize
-from ragstone.dataset.candidate import Candidate, Loss, Passage
+from ragstone.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.flows.build.defects import (
     KINDS,
     PlantedDefect,
@@ -120,7 +120,9 @@ TOWNS = ["Ulm", "Bern", "Graz", "Linz", "Bonn", "Kiel", "Köln", "Mainz"]
 def candidate(number, answer, *, lang="en", **changed):
     town = TOWNS[number % len(TOWNS)]
     text = f"In {town} the market sells {answer} on Mondays. {'More is said of it. ' * 3}"
-    passage = Passage(document_id=f"d{number}", start=0, end=len(text), text=text, title=town, lang=lang)
+    passage = SourcePassage(
+        document_id=f"d{number}", start=0, end=len(text), text=text, title=town, lang=lang
+    )
     question = Question(
         id=f"d{number}#1", question=f"What does stall {number} in {town} sell?", reference=answer, lang=lang
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.dataset.candidate import Candidate, Loss, Passage
+from ragstone.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.flows.build.extras import MOST_PAIRS, NEAREST, needs_both, pair_passages, write_negative
 from ragstone.llm import CallFailed
 from ragstone.llm.stub_reply import stub_reply
@@ -14,7 +14,7 @@ from ragstone.records import Question
 
 
 def passage(name, text, start=0, lang="en"):
-    return Passage(document_id=name, start=start, end=start + len(text), text=text, lang=lang)
+    return SourcePassage(document_id=name, start=start, end=start + len(text), text=text, lang=lang)
 
 
 TEXTS = [
@@ -150,8 +150,8 @@ async def test_a_made_up_reply_of_a_forecast_is_survived():
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
 TEXT = "The pump lifts 40 litres a minute. It was bought in 2019 from a dealer in Ulm."
-PASSAGE = Passage(document_id="d", start=100, end=100 + len(TEXT), text=TEXT, lang="en")
-OTHER = Passage(document_id="e", start=0, end=18, text="Pumps cost little.", lang="en")
+PASSAGE = SourcePassage(document_id="d", start=100, end=100 + len(TEXT), text=TEXT, lang="en")
+OTHER = SourcePassage(document_id="e", start=0, end=18, text="Pumps cost little.", lang="en")
 
 DRAFT = {
     "missing": "the price of the pump",
@@ -240,7 +240,7 @@ async def test_the_nearest_passages_are_looked_at_for_an_answer_the_own_one_firs
     ],
 )
 async def test_no_more_passages_are_shown_than_a_context_holds(text, n_shown):
-    many = [Passage(document_id=str(n), start=0, end=1, text=text) for n in range(20)]
+    many = [SourcePassage(document_id=str(n), start=0, end=1, text=text) for n in range(20)]
 
     async def finding_many(_text):
         return many

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ragstone.dataset.candidate import Passage
+from ragstone.dataset.candidate import SourcePassage
 from ragstone.flows.build.fact_writing import (
     FactReply,
     check_fact,
@@ -61,7 +61,7 @@ SECRET = b"0" * 32
 
 
 def passage(text=TEXT, lang="en", **more):
-    return Passage(document_id="d", start=7, end=7 + len(text), text=text, lang=lang, **more)
+    return SourcePassage(document_id="d", start=7, end=7 + len(text), text=text, lang=lang, **more)
 
 
 class Writer:

@@ -1,10 +1,10 @@
 import pytest
 
-from ragstone.dataset.candidate import Candidate, Passage
+from ragstone.dataset.candidate import Candidate, SourcePassage
 from ragstone.flows.build.falsifying import (
-    Changed,
     ChangeReply,
     CheckReply,
+    FalsifiedText,
     Truths,
     check_change,
     count_negations,
@@ -67,13 +67,13 @@ def test_of_an_unknown_language_the_words_of_all_are_counted():
 @pytest.mark.parametrize(
     ("before", "after", "kind", "lang", "changed"),
     [
-        ("It costs 5 euros.", "It costs 7 euros.", "number", "en", Changed("5", "7")),
-        ("It is in Delhi.", "It is in Mumbai.", "entity", "en", Changed("Delhi", "Mumbai")),
-        ("The fee rises.", "The fee falls.", "relation", "en", Changed("rises", "falls")),
-        ("She can't pay.", "She can pay.", "negation", "en", Changed("can't", "can")),
-        ("银行接受信用卡。", "银行不接受信用卡。", "negation", "zh", Changed("", "不")),
-        ("银行在北京。", "银行在上海。", "entity", "zh", Changed("北 京", "上 海")),
-        ("Bien que cher, il sert.", "Bien que laid, il sert.", "entity", "fr", Changed("cher", "laid")),
+        ("It costs 5 euros.", "It costs 7 euros.", "number", "en", FalsifiedText("5", "7")),
+        ("It is in Delhi.", "It is in Mumbai.", "entity", "en", FalsifiedText("Delhi", "Mumbai")),
+        ("The fee rises.", "The fee falls.", "relation", "en", FalsifiedText("rises", "falls")),
+        ("She can't pay.", "She can pay.", "negation", "en", FalsifiedText("can't", "can")),
+        ("银行接受信用卡。", "银行不接受信用卡。", "negation", "zh", FalsifiedText("", "不")),
+        ("银行在北京。", "银行在上海。", "entity", "zh", FalsifiedText("北 京", "上 海")),
+        ("Bien que cher, il sert.", "Bien que laid, il sert.", "entity", "fr", FalsifiedText("cher", "laid")),
     ],
 )
 def test_the_change_asked_for_is_found(before, after, kind, lang, changed):
@@ -137,7 +137,7 @@ def truth(statement=LOAN, lang="en"):
         tags={"fact": "true"},
         metadata={"quote": TEXT},
     )
-    passage = Passage(document_id="d", start=0, end=len(TEXT), text=TEXT, lang=lang)
+    passage = SourcePassage(document_id="d", start=0, end=len(TEXT), text=TEXT, lang=lang)
     return Candidate(question=question, passages=(passage,))
 
 

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.config import Settings
-from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
+from ragstone.dataset.candidate import Candidate, Loss, SourcePassage, lose
 from ragstone.engine.local import run_sync
 from ragstone.engine.session import open_session
-from ragstone.flows.build.filling import Made, Task, count_accepted, fill
+from ragstone.flows.build.filling import WritingTask, WrittenCandidates, count_accepted, fill
 from ragstone.flows.build.writing import Written
 from ragstone.records import Question
 
-PASSAGE = Passage(document_id="d", start=0, end=1, text="x")
+PASSAGE = SourcePassage(document_id="d", start=0, end=1, text="x")
 
 
-def task(verdicts: Sequence[bool | None]) -> Task:
+def task(verdicts: Sequence[bool | None]) -> WritingTask:
     """Return a call whose candidates pass (True) or are lost (False); None: it fails."""
 
     async def write() -> Written:
@@ -26,17 +26,21 @@ def task(verdicts: Sequence[bool | None]) -> Task:
         asked = [Question(id="", question="good" if passes else "bad") for passes in verdicts]
         return Written(candidates=[Candidate(question=one, passages=(PASSAGE,)) for one in asked])
 
-    return Task(len(verdicts), write)
+    return WritingTask(len(verdicts), write)
 
 
 async def sift(candidates: list[Candidate], start: int) -> list[Candidate]:
     return [lose(one, "low_score") if one.question.question == "bad" else one for one in candidates[start:]]
 
 
-def filled(calls: Sequence[Sequence[bool | None]], wanted: int | None, made: Made | None = None) -> Made:
-    async def work() -> Made:
+def filled(
+    calls: Sequence[Sequence[bool | None]], wanted: int | None, made: WrittenCandidates | None = None
+) -> WrittenCandidates:
+    async def work() -> WrittenCandidates:
         async with open_session(Settings()) as session:
-            return await fill(made or Made(), [task(one) for one in calls], wanted, session, sift)
+            return await fill(
+                made or WrittenCandidates(), [task(one) for one in calls], wanted, session, sift
+            )
 
     return run_sync(work())
 

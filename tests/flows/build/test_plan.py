@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from ragstone.config import BuildSection
 from ragstone.corpus.chunking import chunk_documents
-from ragstone.dataset.candidate import Passage
+from ragstone.dataset.candidate import SourcePassage
 from ragstone.errors import DataError
 from ragstone.flows.build.plan import choose_passages, cut_passages, has_substance, plan_orders, shuffled
-from ragstone.flows.build.styles import Turn, load_style, turns_of
+from ragstone.flows.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.records import Chunk, Document
 
 PROSE = "Maize is sown in late April, once the soil is warmer than eight degrees. " * 8
@@ -151,14 +151,16 @@ def test_prose_code_and_tables_have_substance(text):
     assert has_substance(text)
 
 
-FACTOID = [Turn(style=load_style("factoid"))]
+FACTOID = [DialogueTurn(style=load_style("factoid"))]
 
 
-def passages(**n_of: int) -> list[Passage]:
+def passages(**n_of: int) -> list[SourcePassage]:
     """Return n passages for each document, long enough to ask about."""
     text = "The soil must be moist when the seed is sown in it. " * 4
     return [
-        Passage(document_id=name, start=500 * at, end=500 * at + len(text), text=text, document_length=5000)
+        SourcePassage(
+            document_id=name, start=500 * at, end=500 * at + len(text), text=text, document_length=5000
+        )
         for name, n in n_of.items()
         for at in range(n)
     ]

@@ -6,14 +6,14 @@ import pytest
 
 from ragstone.config import BuildSection
 from ragstone.config.datasets import LEVELS
-from ragstone.dataset.candidate import Passage
+from ragstone.dataset.candidate import SourcePassage
 from ragstone.errors import ConfigError
 from ragstone.flows.build.styles import load_style, parse_style, render_style, style_names, turns_of
 from ragstone.flows.build.writing import write_prompt
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
 DECLARED = BuildSection(personas=["a farmer", "an agronomist"], levels=["apply"])
-PASSAGE = Passage(
+PASSAGE = SourcePassage(
     document_id="d", start=0, end=27, text="Maize is sown in late April.", title="Maize > Sowing", lang="en"
 )
 OWN = """

@@ -5,22 +5,24 @@ from hypothesis import strategies as st
 from tests.support.scripted_judge import Scripted
 
 from ragstone.config import BuildSection
-from ragstone.dataset.candidate import Passage
-from ragstone.flows.build.styles import Turn, load_style, turns_of
+from ragstone.dataset.candidate import SourcePassage
+from ragstone.flows.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.flows.build.writing import Draft, write_prompt, write_questions
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import schema_of
 from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Evidence
 
-FACTOID = Turn(style=load_style("factoid"))
-HOP = Turn(style=load_style("multi_hop"))
+FACTOID = DialogueTurn(style=load_style("factoid"))
+HOP = DialogueTurn(style=load_style("multi_hop"))
 TEXT = "Maize needs 500 mm of water.  It is sown in **late April**, once the soil is warm."
 HINDI = "मक्का अप्रैल के अंत में बोया जाता है, जब मिट्टी गर्म हो जाती है।"
 
 
 def passage(text=TEXT, start=100, lang="en", document_id="d", **more):
-    return Passage(document_id=document_id, start=start, end=start + len(text), text=text, lang=lang, **more)
+    return SourcePassage(
+        document_id=document_id, start=start, end=start + len(text), text=text, lang=lang, **more
+    )
 
 
 def draft(
@@ -185,7 +187,7 @@ async def test_a_question_on_two_passages_needs_a_quotation_of_each():
 
 
 async def test_two_quotations_of_one_passage_stand_in_its_order_and_the_same_one_once():
-    turn = Turn(style=load_style("multi_fact"))
+    turn = DialogueTurn(style=load_style("multi_fact"))
     apart = draft("sown in late April", second_quote="500 mm of water")
     same = draft("500 mm of water", second_quote="500 mm of water")
     result = await written(drafts(apart, same), turn=turn)

@@ -4,7 +4,7 @@ from tests.support.phrase_book import by_heart, translated
 
 from ragstone.flows.translate.rows import (
     Pair,
-    Task,
+    TranslationTask,
     mean_chrf,
     translate_document,
     translate_question,
@@ -34,7 +34,9 @@ QUESTION = Question(
 
 
 def task(forth=by_heart, back=by_heart, lowest=0.4):
-    return Task(source="en", target="es", forth=forth, by="book", back=back, lowest=lowest, longest=1000)
+    return TranslationTask(
+        source="en", target="es", forth=forth, by="book", back=back, lowest=lowest, longest=1000
+    )
 
 
 async def failing(texts, source, target, about=None):

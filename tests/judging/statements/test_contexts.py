@@ -12,7 +12,7 @@ from ragstone.judging.contexts import (
     LABEL,
     LEAST_BYTES,
     MOST_BYTES,
-    Passage,
+    ContextPassage,
     cut_contexts,
     cut_text,
     room,
@@ -70,7 +70,7 @@ def test_contexts_in_their_order_are_shown_once_as_well(texts):
 
 
 def test_no_call_asks_about_more_contexts_than_a_reply_has_room_for():
-    now, left = take_next([Passage(n, 0, "x") for n in range(1, 40)], 10_000)
+    now, left = take_next([ContextPassage(n, 0, "x") for n in range(1, 40)], 10_000)
     assert (len(now), len(left)) == (A_CALL, 39 - A_CALL)
 
 
@@ -79,14 +79,19 @@ def test_a_cut_stands_where_a_sentence_ends():
 
 
 def test_neighbouring_parts_of_a_context_are_shown_as_one_text_and_others_apart():
-    parts = [Passage(1, 0, "ab"), Passage(1, 2, "cd"), Passage(1, 9, "yz"), Passage(2, 0, "e")]
+    parts = [
+        ContextPassage(1, 0, "ab"),
+        ContextPassage(1, 2, "cd"),
+        ContextPassage(1, 9, "yz"),
+        ContextPassage(2, 0, "e"),
+    ]
     assert show(parts[::-1]) == "[1] abcd\n\n[1] yz\n\n[2] e"
     assert show(parts[:2], numbered=False) == "abcd"
 
 
 async def test_what_has_most_in_common_with_the_statements_comes_first():
-    passages = [Passage(n, 0, f"filler {n} " * 8) for n in range(1, 6)]
-    passages.append(Passage(6, 0, "Rust is treated with fungicide. " * 2))
+    passages = [ContextPassage(n, 0, f"filler {n} " * 8) for n in range(1, 6)]
+    passages.append(ContextPassage(6, 0, "Rust is treated with fungicide. " * 2))
     first, left = await take_best(passages, "Rust is treated with oil.", 200)
     assert first[0].number == 6
     assert {passage.number for passage in left} == {1, 2, 3, 4, 5} - {passage.number for passage in first}

@@ -171,7 +171,7 @@ ItemT = TypeVar("ItemT")
 EXAMPLES = 3  # of each reason
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True):
+class DroppedExample(msgspec.Struct, frozen=True, kw_only=True):
     """A lost question, and what exactly was found."""
 
     id: str
@@ -186,7 +186,7 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     step: Step
     words: str
     n: int
-    examples: list[Example]
+    examples: list[DroppedExample]
 
 
 class Funnel(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,10 +255,12 @@ def n_short(wanted: int | None, accepted: Sequence[Candidate]) -> int:
 
 def losses_of(candidates: Sequence[Candidate]) -> list[Lost]:
     """Return the losses of candidates by reason, in the order of REASONS."""
-    found: dict[str, list[Example]] = {reason: [] for reason in REASONS}
+    found: dict[str, list[DroppedExample]] = {reason: [] for reason in REASONS}
     for one in candidates:
         if one.loss:
-            example = Example(id=one.question.id, question=one.question.question, detail=one.loss.detail)
+            example = DroppedExample(
+                id=one.question.id, question=one.question.question, detail=one.loss.detail
+            )
             found[one.loss.reason].append(example)
     return [
         Lost(

@@ -26,7 +26,7 @@ class Columns(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class LoggedExchange(msgspec.Struct, frozen=True):
     """What one row says: a question, and what is known of its answer. `quality` is as the log has it."""
 
     question: str
@@ -39,7 +39,7 @@ class Exchange(msgspec.Struct, frozen=True):
     tags: dict[str, str] = {}
 
 
-def exchange_of(raw: Mapping[str, Any], columns: Columns) -> Exchange | None:
+def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | None:
     """Return what a row says, None where it asks nothing.
 
     The question is the named column, else the first known one that holds text; of a list of messages the last
@@ -60,7 +60,7 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> Exchange | None:
     elif answered is None:
         answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
     systems = accepted_names(Answer, "system")
-    return Exchange(
+    return LoggedExchange(
         question=asked,
         id=next((str(row[name]) for name in LOG_ID if isinstance(row.get(name), str | int)), None),
         answer=answered,

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ragstone.dataset.logs.exchange import Columns, Exchange, as_quality, exchange_of
-from ragstone.dataset.logs.reading import Place, log_files, read_log
+from ragstone.dataset.logs.exchange import Columns, LoggedExchange, as_quality, exchange_of
+from ragstone.dataset.logs.reading import LogLine, log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.dataset.repeats import repeated
 from ragstone.errors import DataError
@@ -60,7 +60,7 @@ class LogCounts(msgspec.Struct, frozen=True):
     columns: list[str]
 
 
-class Gathered(msgspec.Struct, frozen=True):
+class GatheredLogs(msgspec.Struct, frozen=True):
     """The questions, most asked first, then by id; what became of the rows; places masked by kind."""
 
     asked: list[LoggedQuestion]
@@ -80,7 +80,7 @@ class _Sorting:
             bytes, str
         ] = {}  # digest of a text as it was written -> its id, or why it is left out
 
-    def add(self, at: int, exchange: Exchange, quality: float | None) -> None:
+    def add(self, at: int, exchange: LoggedExchange, quality: float | None) -> None:
         """Count a row to its question; a text that was there before is not looked at again."""
         digest = _digest(exchange.question, 16)
         name = self._same.get(digest)
@@ -125,7 +125,7 @@ def _digest(text: str, size: int) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
-def rows_of(source: Source) -> Iterator[tuple[Place | None, Row | str]]:
+def rows_of(source: Source) -> Iterator[tuple[LogLine | None, Row | str]]:
     """Yield the rows of files and folders, or a caller's dicts, with their places. Raises DataError."""
     if source and isinstance(source[0], Mapping):
         for row in source:
@@ -144,7 +144,7 @@ def gather(
     own: OwnWords | None = None,
     judged: Callable[[str], float | None] | None = None,
     advance: Callable[[], object] = lambda: None,
-) -> Gathered:
+) -> GatheredLogs:
     """Return each question of a log once; rows that ask nothing, follow-ups and repeats are counted.
 
     limit: only the first rows. masking, own: see mask_personal_data. judged: gives the quality of a row by
@@ -187,17 +187,17 @@ def gather(
         unread_quality=unread,
         columns=list(names),
     )
-    return Gathered(asked, counts, dict(sorted(sorting.masked.items())))
+    return GatheredLogs(asked, counts, dict(sorted(sorting.masked.items())))
 
 
-def _by_id(judged: Callable[[str], float | None]) -> Callable[[Exchange], float | None]:
+def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], float | None]:
     """Return what finds a row's quality by its id, or by the one that it was judged under for want of one.
 
     Where answers are read (tables/reading.py) such an id is made of the question, the n-th with its number.
     """
     names: Counter[tuple[str, str | None]] = Counter()
 
-    def found(exchange: Exchange) -> float | None:
+    def found(exchange: LoggedExchange) -> float | None:
         name = "q-" + _digest(exchange.question, 6).hex()
         names[name, exchange.system] += 1
         n = names[name, exchange.system]
@@ -207,7 +207,7 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[Exchange], float 
     return found
 
 
-def _told(place: Place | None, at: int, why: str) -> str:
+def _told(place: LogLine | None, at: int, why: str) -> str:
     return f"{place.path}:{place.line}: {why}" if place else f"row {at + 1}: {why}"
 
 
@@ -254,7 +254,7 @@ def _without_repeats(asked: list[LoggedQuestion]) -> tuple[list[LoggedQuestion],
     return kept, nearly
 
 
-def exchanges_at(source: Source, places: Iterable[int], columns: Columns) -> dict[int, Exchange]:
+def exchanges_at(source: Source, places: Iterable[int], columns: Columns) -> dict[int, LoggedExchange]:
     """Return what the rows with these numbers say; the log is read once more."""
     wanted = set(places)
     last = max(wanted, default=-1)

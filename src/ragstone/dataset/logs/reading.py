@@ -18,7 +18,7 @@ _JSON_LINES = ".jsonl"
 _AS_JSONL = {".log", ".ndjson", _JSON_LINES}
 
 
-class Place(NamedTuple):
+class LogLine(NamedTuple):
     """Where a row stands: the file, and its line, or its number in the file."""
 
     path: Path
@@ -71,7 +71,7 @@ def is_json_lines(path: Path) -> bool:
     return not path.name.lower().endswith(".gz") and _ending(path) in _AS_JSONL
 
 
-def read_log(path: Path) -> Iterator[tuple[Place, dict[str, Any] | str]]:
+def read_log(path: Path) -> Iterator[tuple[LogLine, dict[str, Any] | str]]:
     """Yield the rows of a file, each with its place; a text in place of a row that cannot be read says why.
 
     Raises DataError where nothing of the file can be read: it is packed with something else, binary, or
@@ -81,7 +81,7 @@ def read_log(path: Path) -> Iterator[tuple[Place, dict[str, Any] | str]]:
     reader = LENIENT.get(_JSON_LINES if ending in _AS_JSONL else ending) or READERS[ending]
     try:
         for line, raw in reader(path):
-            yield Place(path, line), _row(raw)
+            yield LogLine(path, line), _row(raw)
     except OSError as mistake:
         raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
 

@@ -100,7 +100,7 @@ MOST_CHOOSING = 2_000  # questions that the number of topics is chosen on
 NO_TOPIC = "other"
 
 
-class Drawn(msgspec.Struct, frozen=True):
+class DrawnSample(msgspec.Struct, frozen=True):
     """A question that was taken. weight: how many rows of the log it stands for, None if that is unknown."""
 
     asked: LoggedQuestion
@@ -121,7 +121,7 @@ class TopicShare(msgspec.Struct, frozen=True):
 class Sampled(msgspec.Struct, frozen=True):
     """The questions that were taken, and of which topics; ungrouped: questions beyond MOST_GROUPED."""
 
-    drawn: list[Drawn]
+    drawn: list[DrawnSample]
     topics: list[TopicShare] = []
     without_quality: int = 0
     ungrouped: int = 0
@@ -161,11 +161,11 @@ def draw(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sa
 
 def _by_random(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
     taken = asked[:count]
-    return Sampled([Drawn(one, weight=_rounded(one.n * len(asked) / len(taken))) for one in taken])
+    return Sampled([DrawnSample(one, weight=_rounded(one.n * len(asked) / len(taken))) for one in taken])
 
 
 def _by_frequency(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
-    return Sampled([Drawn(one) for one in sorted(asked, key=lambda one: -one.n)[:count]])
+    return Sampled([DrawnSample(one) for one in sorted(asked, key=lambda one: -one.n)[:count]])
 
 
 def _by_quality(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
@@ -176,13 +176,13 @@ def _by_quality(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMetho
             "the judgements of its answers with --judgements."
         )
     ranked = sorted(judged, key=lambda one: one.quality / one.n_quality)
-    return Sampled([Drawn(one) for one in ranked[:count]], without_quality=len(asked) - len(judged))
+    return Sampled([DrawnSample(one) for one in ranked[:count]], without_quality=len(asked) - len(judged))
 
 
 def _by_rarity(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
     found = rarities([one.text for one in asked], embed=way.embed, seed=way.seed).tolist()
     ranked = sorted(zip(found, asked, strict=True), key=lambda pair: -pair[0])
-    return Sampled([Drawn(one, rarity=rarity) for rarity, one in ranked[:count]])
+    return Sampled([DrawnSample(one, rarity=rarity) for rarity, one in ranked[:count]])
 
 
 def _by_topic(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
@@ -198,7 +198,9 @@ def _by_topic(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) 
     drawn, topics = [], []
     for at, share in zip(filled, shares, strict=True):
         each = len(members[at]) / share * len(asked) / len(grouped) if share else 0.0
-        drawn += [Drawn(one, weight=_rounded(one.n * each), topic=names[at]) for one in members[at][:share]]
+        drawn += [
+            DrawnSample(one, weight=_rounded(one.n * each), topic=names[at]) for one in members[at][:share]
+        ]
         n_rows = sum(one.n for one in members[at])
         topics.append(TopicShare(names[at], len(members[at]), n_rows, share))
     return Sampled(drawn, topics, ungrouped=len(asked) - len(grouped))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragstone.dataset.candidate import REASONS, Candidate, Loss, Passage
+from ragstone.dataset.candidate import REASONS, Candidate, Loss, SourcePassage
 from ragstone.dataset.certifying.cautions import cautions_of, remarks_about
 from ragstone.dataset.certifying.certificate import Certificate, CriticAgreement, ReviewNumbers, digests_of
 from ragstone.dataset.certifying.coverage import coverage_of
@@ -170,7 +170,7 @@ def _loss(item: ReviewedQuestion) -> Loss | None:
     return Loss(reason=reason, detail=detail)
 
 
-def _passages(question: Question, text_of: TextOf | None) -> tuple[Passage, ...]:
+def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:
     """Return the parts of the documents that hold the evidence, or their beginnings where there is none."""
     spans = [*(question.evidence or ()), *_tempting(question)]
     names = dict.fromkeys([*(span.document_id for span in spans), *(question.document_ids or ())])
@@ -182,10 +182,10 @@ def _passages(question: Question, text_of: TextOf | None) -> tuple[Passage, ...]
     return tuple(found)
 
 
-def _passage(name: str, text: str, spans: Sequence[Evidence], question: Question) -> Passage:
+def _passage(name: str, text: str, spans: Sequence[Evidence], question: Question) -> SourcePassage:
     start = max(0, min((span.start for span in spans), default=0) - AROUND)
     end = min(len(text), max((span.end for span in spans), default=AROUND) + AROUND)
-    return Passage(
+    return SourcePassage(
         document_id=name,
         start=start,
         end=end,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from ragstone.corpus.tokens import tokenize
-from ragstone.dataset.candidate import REASONS, Candidate, Passage
+from ragstone.dataset.candidate import REASONS, Candidate, SourcePassage
 from ragstone.dataset.checks import CHECKS
 from ragstone.dataset.languages import language_name, speaks
 from ragstone.dataset.repeats import LONGEST, find_repeats
@@ -85,11 +85,11 @@ def _is_truth(given: Sequence[str]) -> bool:
     return len(given) == 1 and given[0].strip().casefold() in ("true", "false")
 
 
-def _passages(question: Question, text_of: TextOf | None) -> tuple[Passage, ...]:
+def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:
     """Return the documents of a question's evidence, whole, for the checks to read it in."""
     names = dict.fromkeys(span.document_id for span in question.evidence or ())
     texts = {name: text for name in names if text_of is not None and (text := text_of(name)) is not None}
     return tuple(
-        Passage(document_id=name, start=0, end=len(text), text=text, document_length=len(text))
+        SourcePassage(document_id=name, start=0, end=len(text), text=text, document_length=len(text))
         for name, text in texts.items()
     )

@@ -18,8 +18,8 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.desk import Desk
-from ragstone.engine.cluster.line import Line
-from ragstone.engine.cluster.messages import Halt, Opened, Pause, Share, ToWorker, Works
+from ragstone.engine.cluster.line import Channel
+from ragstone.engine.cluster.messages import CircuitOpened, Halt, Pause, SlotShare, ToWorker, Works
 from ragstone.engine.cluster.troubles import of_desk
 from ragstone.engine.cluster.worker import Begin, SharedBudget, Worker
 from ragstone.errors import ModelError
@@ -139,7 +139,7 @@ class StageWorker:
         self._desk = desk
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker: Worker | None = None
-        self._line = Line(self._send, self._hear)
+        self._line = Channel(self._send, self._hear)
         self._failed: Exception | None = None
         ready = threading.Event()
         # The process ends with the run, and with it the thread.
@@ -214,5 +214,5 @@ class StageWorker:
         if isinstance(told, Halt):
             if self._worker is not None:
                 self._worker.halt()
-        elif isinstance(told, Share | Pause | Works | Opened):
+        elif isinstance(told, SlotShare | Pause | Works | CircuitOpened):
             self._shared.hear(told)

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ragstone.engine.cluster.spec import Made
+from ragstone.engine.cluster.spec import RowOutcome
 
 Rows = TypeVar("Rows")
 
@@ -23,7 +23,7 @@ class BlockMade(msgspec.Struct, frozen=True, array_like=True):
     """
 
     number: int
-    made: list[Made | None]
+    made: list[RowOutcome | None]
     error: tuple[str, str] | None = None
 
 

@@ -15,14 +15,15 @@ from ragstone.engine.cluster.claims import Claims
 from ragstone.engine.cluster.endpoint import EndpointDesk
 from ragstone.engine.cluster.messages import (
     Asks,
+    AskTurn,
     Broken,
     Counted,
     Failed,
     Find,
-    Found,
+    FindAnswer,
+    Flush,
     Granted,
     Halt,
-    Heard,
     Met,
     Paused,
     Put,
@@ -32,7 +33,6 @@ from ragstone.engine.cluster.messages import (
     Settle,
     ToDesk,
     ToWorker,
-    Turn,
     Wants,
     Went,
     Wrong,
@@ -218,7 +218,7 @@ class Desk:
         for endpoint in self._endpoints.values():
             endpoint.leave(name)
         for _key, (worker, n) in self._claims.leave(name):
-            self._tell(worker, Found(n))
+            self._tell(worker, FindAnswer(n))
 
     def _take(self, worker: str, message: ToDesk) -> None:
         """Do what a message says."""
@@ -226,29 +226,29 @@ class Desk:
             case Release():
                 following = self._claims.release(message.key, worker)
                 if following is not None:
-                    self._tell(following[0], Found(following[1]))
+                    self._tell(following[0], FindAnswer(following[1]))
             case Reserve():
                 self._reserve(worker, message)
-            case Turn():
+            case AskTurn():
                 self._soon(self._turn(worker, message))
             case Settle():
                 reservation = self._workers[worker].reserved.pop(message.number, None)
                 if reservation is not None:
                     self.budget.settle_used(reservation, message.tokens, message.usd)
-            case Counted() | Met() | Heard():
+            case Counted() | Met() | Flush():
                 self._note(worker, message)
             case Asks() | Wants() | Went() | Refused() | Paused() | Failed() | Broken():
                 self._of_endpoint(worker, message)
             case _:
                 raise ValueError(f"no message for here: {message!r}")
 
-    def _note(self, worker: str, message: Counted | Met | Heard) -> None:
+    def _note(self, worker: str, message: Counted | Met | Flush) -> None:
         match message:
             case Counted():
                 self._counted[worker] = message.spent
             case Met():
                 self.met[message.model] = message
-            case Heard():
+            case Flush():
                 self._answer(worker, Granted(message.n))
 
     def _of_endpoint(
@@ -295,8 +295,8 @@ class Desk:
             return
         if completion is not None and asked.claim:
             for waiting, n in self._claims.land(asked.key):
-                self._answer(waiting, Found(n, completion))
-        self._answer(worker, Found(asked.n, completion))
+                self._answer(waiting, FindAnswer(n, completion))
+        self._answer(worker, FindAnswer(asked.n, completion))
 
     async def _put(self, worker: str, kept: Put) -> None:
         if self._ledger is None:
@@ -306,9 +306,9 @@ class Desk:
         except DataError as mistake:
             self._answer(worker, Wrong(kept.n, "DataError", str(mistake)))
             return
-        self._answer(worker, Found(kept.n))
+        self._answer(worker, FindAnswer(kept.n))
         for waiting, n in self._claims.land(kept.key):
-            self._answer(waiting, Found(n, kept.completion))
+            self._answer(waiting, FindAnswer(n, kept.completion))
 
     def _reserve(self, worker: str, asked: Reserve) -> None:
         try:
@@ -333,10 +333,10 @@ class Desk:
         self._workers[worker].reserved[asked.number] = reservation
         self._answer(worker, Granted(asked.n))
 
-    async def _turn(self, worker: str, asked: Turn) -> None:
+    async def _turn(self, worker: str, asked: AskTurn) -> None:
         await self._endpoints[asked.endpoint].pace[asked.of].wait(asked.units)
         self._answer(worker, Granted(asked.n))
 
-    def _answer(self, worker: str, message: Found | Granted | Wrong) -> None:
+    def _answer(self, worker: str, message: FindAnswer | Granted | Wrong) -> None:
         if message.n and worker in self._workers:
             self._workers[worker].tell(message)

@@ -1,6 +1,6 @@
 """The project's ledger as a worker sees it: the desk reads and writes it, for all of them."""
 
-from ragstone.engine.cluster.messages import Find, Found, Put, Release
+from ragstone.engine.cluster.messages import Find, FindAnswer, Put, Release
 from ragstone.engine.cluster.speaking import Speaking
 from ragstone.llm.prompt import Completion
 from ragstone.llm.response_store import LedgerTurn
@@ -23,7 +23,7 @@ class DeskLedger:
 
     async def _find(self, key: bytes, claim: bool, saved: bool, since: float) -> Completion | None:
         found = await self._line.ask(lambda n: Find(n, key, claim, saved, since))
-        completion = found.completion if isinstance(found, Found) else None
+        completion = found.completion if isinstance(found, FindAnswer) else None
         if completion is None and claim:
             self._claimed.add(key)
         return completion

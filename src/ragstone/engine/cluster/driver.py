@@ -19,8 +19,8 @@ import msgspec
 from ragstone.engine.cluster.actors import DeskActor, DeskHandle, StageWorker
 from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.messages import Met
-from ragstone.engine.cluster.spec import Made, StageSpec
-from ragstone.engine.cluster.starting import Place, connected, living_nodes, no_room
+from ragstone.engine.cluster.spec import RowOutcome, StageSpec
+from ragstone.engine.cluster.starting import RayAddress, connected, living_nodes, no_room
 from ragstone.engine.cluster.troubles import explained, of_desk
 from ragstone.engine.cluster.worker import Begin, error_of
 from ragstone.engine.local import STOP_S
@@ -45,7 +45,7 @@ encode = msgspec.msgpack.Encoder().encode
 
 async def map_blocks(
     spec: StageSpec, rows: Rows, session: Session, *, n_rows: int | None = None
-) -> AsyncGenerator[Made]:
+) -> AsyncGenerator[RowOutcome]:
     """Yield what becomes of each row, in the order of the rows.
 
     n_rows: how many there are; they are counted first if it is not given. The session's budget counts what
@@ -70,7 +70,7 @@ async def map_blocks(
 class Cluster:
     """The Ray of a session, and its desk."""
 
-    def __init__(self, place: Place, desk: DeskHandle) -> None:
+    def __init__(self, place: RayAddress, desk: DeskHandle) -> None:
         self.place = place
         self.desk = desk
         self.closed = False
@@ -158,7 +158,7 @@ class _Mapping:
         self._pool: asyncio.Future[None] = self._loop.create_future()
         self._listening: asyncio.Task[None] | None = None
 
-    async def made(self) -> AsyncIterator[Made]:
+    async def made(self) -> AsyncIterator[RowOutcome]:
         """Yield what becomes of each row, see map_blocks."""
         n_done = 0
         try:
@@ -235,9 +235,9 @@ class _Mapping:
                 one.result()
         return self._results.pop(number)
 
-    async def _finished(self, first: int) -> list[Made]:
+    async def _finished(self, first: int) -> list[RowOutcome]:
         """Return what of the blocks under way comes within a little more than STOP_S, in order."""
-        made: list[Made] = []
+        made: list[RowOutcome] = []
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STOP_S + 1):
                 for number in range(first, self._n_fed):
@@ -308,7 +308,7 @@ class _Mapping:
         )
 
 
-def _whole(block: BlockMade) -> Iterator[Made]:
+def _whole(block: BlockMade) -> Iterator[RowOutcome]:
     """Yield what became of the rows of a block. Raises the error that ended it."""
     yield from (one for one in block.made if one is not None)
     if block.error is not None:

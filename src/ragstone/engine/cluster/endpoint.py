@@ -3,8 +3,17 @@
 import random
 from collections.abc import Callable
 
-from ragstone.engine.cluster.messages import Asks, Broken, Failed, Opened, Pause, ToWorker, Wants, Works
-from ragstone.engine.cluster.messages import Share as Told
+from ragstone.engine.cluster.messages import (
+    Asks,
+    Broken,
+    CircuitOpened,
+    Failed,
+    Pause,
+    ToWorker,
+    Wants,
+    Works,
+)
+from ragstone.engine.cluster.messages import SlotShare as Told
 from ragstone.engine.cluster.sharing import Share, shares
 from ragstone.errors import ModelError
 from ragstone.llm.limits import Circuit, GivenUp, Pace, Slots
@@ -30,7 +39,7 @@ class EndpointDesk:
         self._tell = tell
         self._slots = Slots(asks.concurrency)
         self._circuit = Circuit()
-        self._opened: Opened | None = None
+        self._opened: CircuitOpened | None = None
         self._shares: dict[str, Share] = {}
         self._number = 0
 
@@ -91,7 +100,7 @@ class EndpointDesk:
 
     def _end(self, why: ModelError) -> None:
         if self._opened is None:
-            self._opened = Opened(self.name, type(why).__name__, str(why))
+            self._opened = CircuitOpened(self.name, type(why).__name__, str(why))
             self._tell(None, self._opened)
 
     def _deal(self) -> None:

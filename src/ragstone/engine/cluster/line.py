@@ -10,10 +10,10 @@ import threading
 from collections.abc import Awaitable, Callable
 
 from ragstone.engine.cluster.messages import (
-    Found,
+    FindAnswer,
+    Flush,
     Granted,
     Halt,
-    Heard,
     ToDesk,
     ToWorker,
     Wrong,
@@ -31,10 +31,10 @@ HURRY_S = 0.002  # where a slot or an endpoint waits
 Send = Callable[[bytes, bool], Awaitable[bytes]]
 """Messages, and whether to hold the reply until there is something -> the reply."""
 
-Waiting = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Found | Granted]"]
+Waiting = tuple[asyncio.AbstractEventLoop, "asyncio.Future[FindAnswer | Granted]"]
 
 
-class Line:
+class Channel:
     """Open it with `start`. heard: is called with each message that answers no question."""
 
     def __init__(self, send: Send, heard: Callable[[ToWorker], None]) -> None:
@@ -66,13 +66,13 @@ class Line:
         if wake:
             self._loop.call_soon_threadsafe(self._wake, hurry)
 
-    async def ask(self, question: Callable[[int], ToDesk], hurry: bool = False) -> Found | Granted:
+    async def ask(self, question: Callable[[int], ToDesk], hurry: bool = False) -> FindAnswer | Granted:
         """Return the answer to a question, which is made with its number.
 
         Raises what the desk says is wrong, and ModelError where the desk is gone.
         """
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Found | Granted] = loop.create_future()
+        answer: asyncio.Future[FindAnswer | Granted] = loop.create_future()
         with self._lock:
             if self._lost is not None:
                 raise ModelError(self._lost)
@@ -84,7 +84,7 @@ class Line:
 
     async def flush(self) -> None:
         """Return when all that was said has been heard."""
-        await self.ask(Heard, hurry=True)
+        await self.ask(Flush, hurry=True)
 
     def close(self) -> None:
         """Say nothing more."""
@@ -133,9 +133,11 @@ class Line:
         except ModelError as gone:
             self._end(str(gone))
             return
-        answers: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Found | Granted], ToWorker]]] = {}
+        answers: dict[
+            asyncio.AbstractEventLoop, list[tuple[asyncio.Future[FindAnswer | Granted], ToWorker]]
+        ] = {}
         for message in read_to_worker(reply):
-            if isinstance(message, Found | Granted | Wrong):
+            if isinstance(message, FindAnswer | Granted | Wrong):
                 with self._lock:
                     waiting = self._waiting.pop(message.n, None)
                 if waiting is not None:
@@ -157,7 +159,7 @@ class Line:
                 loop.call_soon_threadsafe(_answer, [(answer, wrong)])
 
 
-def _answer(told: list[tuple["asyncio.Future[Found | Granted]", ToWorker]]) -> None:
+def _answer(told: list[tuple["asyncio.Future[FindAnswer | Granted]", ToWorker]]) -> None:
     for answer, message in told:
         if answer.done():
             continue
@@ -168,7 +170,7 @@ def _answer(told: list[tuple["asyncio.Future[Found | Granted]", ToWorker]]) -> N
                 answer.set_exception(DataError(message.text))
             case Wrong():
                 answer.set_exception(ModelError(message.text))
-            case Found() | Granted():
+            case FindAnswer() | Granted():
                 answer.set_result(message)
             case _:
                 raise ValueError(f"no answer: {message!r}")

@@ -121,7 +121,7 @@ class Broken(_Message, frozen=True):
     text: str
 
 
-class Turn(_Message, frozen=True):
+class AskTurn(_Message, frozen=True):
     """When may so many units be spent, of the calls or of the tokens that a minute has?"""
 
     n: int
@@ -130,7 +130,7 @@ class Turn(_Message, frozen=True):
     units: float
 
 
-class Heard(_Message, frozen=True):
+class Flush(_Message, frozen=True):
     """Is all that was said before this taken in?"""
 
     n: int
@@ -158,16 +158,16 @@ ToDesk = (
     | Paused
     | Failed
     | Broken
-    | Turn
+    | AskTurn
     | Met
-    | Heard
+    | Flush
 )
 
 
 # --- to a worker
 
 
-class Found(_Message, frozen=True):
+class FindAnswer(_Message, frozen=True):
     """Answer to Find and Put. completion: None where it is the worker's turn, or the response was kept."""
 
     n: int
@@ -189,7 +189,7 @@ class Wrong(_Message, frozen=True):
     status: Status = "error"
 
 
-class Share(_Message, frozen=True):
+class SlotShare(_Message, frozen=True):
     """So many calls to an endpoint may this worker make at once. number: counts the shares it is told."""
 
     endpoint: str
@@ -210,7 +210,7 @@ class Works(_Message, frozen=True):
     endpoint: str
 
 
-class Opened(_Message, frozen=True):
+class CircuitOpened(_Message, frozen=True):
     """No more calls to this endpoint, and why."""
 
     endpoint: str
@@ -222,7 +222,7 @@ class Halt(_Message, frozen=True):
     """The run was stopped: begin no call."""
 
 
-ToWorker = Found | Granted | Wrong | Share | Pause | Works | Opened | Halt
+ToWorker = FindAnswer | Granted | Wrong | SlotShare | Pause | Works | CircuitOpened | Halt
 
 encode = msgspec.msgpack.Encoder().encode
 _to_desk = msgspec.msgpack.Decoder(list[ToDesk])

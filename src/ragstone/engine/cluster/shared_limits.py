@@ -9,14 +9,14 @@ from typing import Literal
 from ragstone.config import ModelSettings
 from ragstone.engine.cluster.messages import (
     Asks,
+    AskTurn,
     Broken,
+    CircuitOpened,
     Failed,
-    Opened,
     Pause,
     Paused,
     Refused,
-    Share,
-    Turn,
+    SlotShare,
     Wants,
     Went,
     Works,
@@ -60,7 +60,7 @@ class SharedSlots:
         if self._owing or self._slots.wanted <= self._wanted // 2:
             self._say(self._slots.wanted)
 
-    def share(self, told: Share) -> None:
+    def share(self, told: SlotShare) -> None:
         """Use so many from now on, and tell the desk when the others are free."""
         self._heard = told.number
         self._slots.allow(float(told.slots))
@@ -98,7 +98,7 @@ class SharedPace:
     async def wait(self, units: float = 1.0) -> None:
         """Return when `units` more may be spent."""
         if self.limited:
-            await self._line.ask(lambda n: Turn(n, self._endpoint, self._of, units), hurry=True)
+            await self._line.ask(lambda n: AskTurn(n, self._endpoint, self._of, units), hurry=True)
         await self.pauses.wait()
 
     def pause(self, seconds: float) -> None:
@@ -133,7 +133,7 @@ class SharedCircuit:
         self._circuit.open(why)
         self._line.tell(Broken(self._endpoint, type(why).__name__, str(why)), hurry=True)
 
-    def opened(self, told: Opened) -> None:
+    def opened(self, told: CircuitOpened) -> None:
         """Let no more calls pass, for a reason that another worker found."""
         self._circuit.open(FATAL.get(told.kind, ModelError)(told.text))
 
@@ -173,7 +173,7 @@ class SharedEndpoint:
         self._circuit = SharedCircuit(endpoint, line)
         self.limits = Limits(self._slots, self._calls, self._tokens, self._circuit)
 
-    def hear(self, told: Share | Pause | Works | Opened) -> None:
+    def hear(self, told: SlotShare | Pause | Works | CircuitOpened) -> None:
         """Take in what the desk says, on the loop of who asks the endpoint."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._take, told)
@@ -183,13 +183,13 @@ class SharedEndpoint:
             self._loop = asyncio.get_running_loop()
             self._line.tell(self._asks)
 
-    def _take(self, told: Share | Pause | Works | Opened) -> None:
+    def _take(self, told: SlotShare | Pause | Works | CircuitOpened) -> None:
         match told:
-            case Share():
+            case SlotShare():
                 self._slots.share(told)
             case Pause():
                 self._calls.pauses.pause(told.seconds)
             case Works():
                 self._circuit.has_answered = True
-            case Opened():
+            case CircuitOpened():
                 self._circuit.opened(told)

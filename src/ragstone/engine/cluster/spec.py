@@ -49,14 +49,14 @@ def stage_spec(name: str, settings: Settings, *, listening: bool = False, **argu
     )
 
 
-class Made(msgspec.Struct, frozen=True, array_like=True):
+class RowOutcome(msgspec.Struct, frozen=True, array_like=True):
     """What became of one row: any number of rows, as JSON, and the conversations that it took."""
 
     rows: list[bytes]
     heard: list[bytes] = []
 
 
-Work = Callable[[bytes], Awaitable[Made]]
+Work = Callable[[bytes], Awaitable[RowOutcome]]
 """An encoded row -> what became of it. A RagstoneError ends the run; the unforeseen is a recorded failure."""
 
 Builder = Callable[[StageSpec, Session], Awaitable[Work]]
@@ -78,10 +78,10 @@ def builder_of(work: RowWork[In, Out]) -> Builder:
         done = await work.build(session, **given)
         decode = msgspec.json.Decoder(work.row).decode
 
-        async def one(row: bytes) -> Made:
+        async def one(row: bytes) -> RowOutcome:
             with session.call_log.trace() as trace:
                 out = await done(decode(row))
-            return Made([_encode(out)], [_encode(one) for one in trace.exchanges()])
+            return RowOutcome([_encode(out)], [_encode(one) for one in trace.exchanges()])
 
         return one
 

@@ -22,7 +22,7 @@ NODE_S = 60.0  # how long a node may take to say what it has installed
 STORE_BYTES = 256 * 2**20  # of rows under way in a Ray that is started here: few blocks are
 
 
-class Place(NamedTuple):
+class RayAddress(NamedTuple):
     """Where a run works: the driver's node by Ray's id, and how many workers there are to be."""
 
     node: str
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 @contextlib.contextmanager
-def connected(settings: Settings) -> Iterator[Place]:
+def connected(settings: Settings) -> Iterator[RayAddress]:
     """Give the Ray that `[engine]` names, or one that is started here and ends with the block.
 
     One that the caller's process is connected to already is used, and stays. Raises MissingExtra without
@@ -55,7 +55,7 @@ def connected(settings: Settings) -> Iterator[Place]:
         try:
             if engine.address:
                 _check_nodes()
-            yield Place(ray.get_runtime_context().get_node_id(), _workers(engine))
+            yield RayAddress(ray.get_runtime_context().get_node_id(), _workers(engine))
         finally:
             if started:
                 ray.shutdown()

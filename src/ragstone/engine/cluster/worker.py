@@ -11,23 +11,23 @@ import msgspec
 from ragstone.config import ModelSettings
 from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.desk_ledger import DeskLedger
-from ragstone.engine.cluster.line import Line
+from ragstone.engine.cluster.line import Channel
 from ragstone.engine.cluster.messages import (
+    CircuitOpened,
     Counted,
     Met,
-    Opened,
     Pause,
     Reserve,
     Settle,
-    Share,
+    SlotShare,
     Works,
 )
 from ragstone.engine.cluster.shared_limits import SharedEndpoint
-from ragstone.engine.cluster.spec import Made, StageSpec, Work, builder_named
+from ragstone.engine.cluster.spec import RowOutcome, StageSpec, Work, builder_named
 from ragstone.engine.local import STOP_S
 from ragstone.engine.progress import silent
 from ragstone.engine.session import Session
-from ragstone.engine.session import Worker as SharedSession
+from ragstone.engine.session import WorkerShare as SharedSession
 from ragstone.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.llm import Budget, Caps
 from ragstone.llm.limits import CallsStopped, GivenUp, Limits, RetryPolicy, own_limits
@@ -48,7 +48,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
 class SharedBudget:
     """What a worker's doors share with those of the others, through the desk."""
 
-    def __init__(self, line: Line, caps: Caps) -> None:
+    def __init__(self, line: Channel, caps: Caps) -> None:
         self._line = line
         self._capped = not (caps.calls is None and caps.tokens is None and caps.usd is None)
         self._endpoints: dict[str, SharedEndpoint] = {}
@@ -74,7 +74,7 @@ class SharedBudget:
             self._endpoints[endpoint] = SharedEndpoint(endpoint, self._line, concurrency, settings)
         return self._endpoints[endpoint].limits
 
-    def hear(self, told: Share | Pause | Works | Opened) -> None:
+    def hear(self, told: SlotShare | Pause | Works | CircuitOpened) -> None:
         """Pass on what the desk says of an endpoint."""
         if told.endpoint in self._endpoints:
             self._endpoints[told.endpoint].hear(told)
@@ -83,7 +83,7 @@ class SharedBudget:
 class Worker:
     """Lives on one event loop, from `open_worker` to the end of the run."""
 
-    def __init__(self, begin: Begin, line: Line, shared: SharedBudget, stack: AsyncExitStack) -> None:
+    def __init__(self, begin: Begin, line: Channel, shared: SharedBudget, stack: AsyncExitStack) -> None:
         self._begin = begin
         self._line = line
         self._loop = asyncio.get_running_loop()
@@ -131,7 +131,7 @@ class Worker:
             self._work = asyncio.ensure_future(build(self._begin.spec, self.session))
         return await asyncio.shield(self._work)
 
-    async def _finish(self, tasks: Sequence["asyncio.Future[Made]"]) -> None:
+    async def _finish(self, tasks: Sequence["asyncio.Future[RowOutcome]"]) -> None:
         """Wait for all rows; when the run is stopped, for those that come within STOP_S."""
         ending = asyncio.gather(*tasks, return_exceptions=True)
         halted = asyncio.ensure_future(self._halted.wait())
@@ -148,8 +148,8 @@ class Worker:
         self._halted.set()
 
 
-def _gathered(number: int, tasks: Sequence["asyncio.Future[Made]"]) -> BlockMade:
-    made: list[Made | None] = []
+def _gathered(number: int, tasks: Sequence["asyncio.Future[RowOutcome]"]) -> BlockMade:
+    made: list[RowOutcome | None] = []
     for task in tasks:
         mistake = None if task.cancelled() else task.exception()
         if task.cancelled() or isinstance(mistake, CallsStopped):

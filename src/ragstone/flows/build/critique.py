@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from ragstone.dataset.answers import answers_correctly, is_guessable
-from ragstone.dataset.candidate import Candidate, Passage, lose, noted
+from ragstone.dataset.candidate import Candidate, SourcePassage, lose, noted
 from ragstone.judging.critic import Critic, CriticScore, criticise
 from ragstone.judging.render import UNANSWERABLE
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
@@ -47,7 +47,7 @@ async def critique(
     return _judged(candidate, found, threshold)
 
 
-def shown_passages(passages: Sequence[Passage]) -> str:
+def shown_passages(passages: Sequence[SourcePassage]) -> str:
     """Return passages as critics see them: under their titles, and numbered where there are several."""
     texts = [f"{one.title}\n\n{one.text}" if one.title else one.text for one in passages]
     if len(texts) == 1:
@@ -103,7 +103,7 @@ class AnsweredReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def find_answer(
-    question: str, passages: Sequence[Passage], *, ask: Ask, secret: bytes
+    question: str, passages: Sequence[SourcePassage], *, ask: Ask, secret: bytes
 ) -> AnsweredReply:
     """Return whether the passages together answer the question, with the reason. Raises CallFailed."""
     shown = shown_passages(passages)

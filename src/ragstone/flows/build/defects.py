@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from ragstone.config import Section, convert_section, parse_toml
 from ragstone.corpus.tokens import tokenize
-from ragstone.dataset.candidate import Candidate, CriticMeasured, Defect, Passage
+from ragstone.dataset.candidate import Candidate, CriticMeasured, Defect, SourcePassage
 from ragstone.dataset.certifying.funnel import FILTER, share_of
 from ragstone.judging.critic import Critic
 from ragstone.records import references
@@ -416,5 +416,5 @@ def _digit(character: str) -> int:
     return int(character) if character.isdecimal() else 0
 
 
-def _holds(passage: Passage, words: Sequence[str]) -> bool:
+def _holds(passage: SourcePassage, words: Sequence[str]) -> bool:
     return f" {' '.join(words)} " in f" {' '.join(tokenize(passage.text))} "

@@ -11,18 +11,18 @@ from numpy.random import Generator
 
 from ragstone.corpus.language import detect_language
 from ragstone.corpus.tokens import search_terms
-from ragstone.dataset.candidate import Candidate, Passage, call_failed, lose, noted
+from ragstone.dataset.candidate import Candidate, SourcePassage, call_failed, lose, noted
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.languages import language_name, speaks
 from ragstone.flows.build.critique import find_answer
-from ragstone.flows.build.filling import Made, Task, Tools, fill, sift_questions
-from ragstone.flows.build.styles import Turn, load_style
+from ragstone.flows.build.filling import WritingTask, WritingTools, WrittenCandidates, fill, sift_questions
+from ragstone.flows.build.styles import DialogueTurn, load_style
 from ragstone.flows.build.writing import DRAWN_AT, IN_LANGUAGE, STERN, Written, write_questions
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Chunk, Question
 from ragstone.retrieval.search import build_search
 
-SearchPassages = Callable[[str], Awaitable[list[Passage]]]
+SearchPassages = Callable[[str], Awaitable[list[SourcePassage]]]
 
 MOST_PAIRS = 3  # that a passage is part of, so that no few passages make all questions
 # Of the terms of the shorter text: two passages that share more say the same, and one of them is enough. The
@@ -31,15 +31,15 @@ TOO_ALIKE = 0.6
 
 
 async def pair_passages(
-    passages: Sequence[Passage], search: SearchPassages, n: int, rng: Generator
-) -> list[tuple[Passage, Passage]]:
+    passages: Sequence[SourcePassage], search: SearchPassages, n: int, rng: Generator
+) -> list[tuple[SourcePassage, SourcePassage]]:
     """Return up to n pairs of related passages, the two of a pair from different documents.
 
     Related is what `search` finds by the text of the first: the nearest that is no near duplicate. No pair
     comes twice, in either order, and no passage in more than MOST_PAIRS. Fewer than n where there are no
     more; in an order that depends on rng alone.
     """
-    pairs: dict[frozenset[tuple[str, int]], tuple[Passage, Passage]] = {}
+    pairs: dict[frozenset[tuple[str, int]], tuple[SourcePassage, SourcePassage]] = {}
     used: Counter[tuple[str, int]] = Counter()
     # Round by round, so that all passages have had their turn before one has its second.
     for most in range(1, MOST_PAIRS + 1):
@@ -79,11 +79,11 @@ async def needs_both(candidate: Candidate, *, ask: Ask, secret: bytes) -> Candid
     return noted(candidate, hops=reasons)
 
 
-def _key(passage: Passage) -> tuple[str, int]:
+def _key(passage: SourcePassage) -> tuple[str, int]:
     return passage.document_id, passage.start
 
 
-def _related(first: Passage, other: Passage) -> bool:
+def _related(first: SourcePassage, other: SourcePassage) -> bool:
     """Return whether two passages are of different documents and one language, and do not say the same."""
     if first.document_id == other.document_id or first.lang != other.lang:
         return False
@@ -126,7 +126,7 @@ class NegativeReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def write_negative(
-    passage: Passage,
+    passage: SourcePassage,
     search: SearchPassages,
     *,
     audience: str,
@@ -175,7 +175,7 @@ async def check_negative(
     return lose(candidate, "answerable", found.reason.strip()) if found.answered else candidate
 
 
-def write_prompt(passage: Passage, audience: str, secret: bytes, sample: int, *, stern: bool) -> Prompt:
+def write_prompt(passage: SourcePassage, audience: str, secret: bytes, sample: int, *, stern: bool) -> Prompt:
     """Return the call that asks for one negative; stern: once more, after one in another language."""
     told = TASK.format(audience=audience)
     if passage.lang:
@@ -195,7 +195,7 @@ def write_prompt(passage: Passage, audience: str, secret: bytes, sample: int, *,
 
 
 async def _write(
-    passage: Passage, audience: str, ask: Ask, secret: bytes, sample: int, *, stern: bool
+    passage: SourcePassage, audience: str, ask: Ask, secret: bytes, sample: int, *, stern: bool
 ) -> Candidate:
     """Return what the model wrote, lost if its quotation or its language is wrong. Raises CallFailed."""
     reply = await ask(write_prompt(passage, audience, secret, sample, stern=stern))
@@ -226,7 +226,7 @@ async def _write(
     return candidate if found else lose(candidate, "no_evidence", draft.quote[:SHOWN])
 
 
-def _fitting(passages: Sequence[Passage]) -> list[Passage]:
+def _fitting(passages: Sequence[SourcePassage]) -> list[SourcePassage]:
     """Return the first of the passages, as many as are looked at and have room in a call."""
     fitting = list(passages[:1])
     n_bytes = len(passages[0].text.encode())
@@ -245,7 +245,9 @@ def _tidy(text: str) -> str:
 TRIES = 3  # calls for each question that is wanted: many near misses turn out to be answerable
 
 
-async def add_extras(made: Made, passages: Sequence[Passage], tools: Tools) -> Made:
+async def add_extras(
+    made: WrittenCandidates, passages: Sequence[SourcePassage], tools: WritingTools
+) -> WrittenCandidates:
     """Return what there is with the multi-hop questions and the negatives that are wanted."""
     declared = tools.declared
     if not passages or not (declared.multi_hop or declared.negatives):
@@ -255,18 +257,20 @@ async def add_extras(made: Made, passages: Sequence[Passage], tools: Tools) -> M
     if declared.multi_hop:
         rng = np.random.default_rng([tools.seed, 1])
         pairs = await pair_passages(passages, search, TRIES * declared.multi_hop, rng)
-        turn = Turn(style=load_style("multi_hop"))
-        tasks = [Task(1, functools.partial(_write_hop, pair, turn, tools)) for pair in pairs]
+        turn = DialogueTurn(style=load_style("multi_hop"))
+        tasks = [WritingTask(1, functools.partial(_write_hop, pair, turn, tools)) for pair in pairs]
         made = await fill(made, tasks, declared.multi_hop, tools.session, sift)
     if declared.negatives:
         rng = np.random.default_rng([tools.seed, 2])
         order = rng.permutation(len(passages))[: TRIES * declared.negatives]
-        tasks = [Task(1, functools.partial(_write_negative, passages[at], search, tools)) for at in order]
+        tasks = [
+            WritingTask(1, functools.partial(_write_negative, passages[at], search, tools)) for at in order
+        ]
         made = await fill(made, tasks, declared.negatives, tools.session, sift)
     return made
 
 
-async def search_passages(passages: Sequence[Passage]) -> SearchPassages:
+async def search_passages(passages: Sequence[SourcePassage]) -> SearchPassages:
     """Return a search by BM25 over passages: a text -> the nearest, best first."""
     chunks = [
         Chunk(
@@ -281,14 +285,16 @@ async def search_passages(passages: Sequence[Passage]) -> SearchPassages:
     ]
     search = await build_search("bm25", chunks)
 
-    async def nearest(text: str) -> list[Passage]:
+    async def nearest(text: str) -> list[SourcePassage]:
         (ranking,) = await search([Question(id="nearest", question=text)], NEAREST)
         return [passages[int(item.chunk_id)] for item in ranking.items if item.chunk_id is not None]
 
     return nearest
 
 
-async def _write_hop(pair: tuple[Passage, Passage], turn: Turn, tools: Tools) -> Written:
+async def _write_hop(
+    pair: tuple[SourcePassage, SourcePassage], turn: DialogueTurn, tools: WritingTools
+) -> Written:
     """Return a question over two passages; one that a single passage answers is lost."""
     written = await write_questions(
         pair, turn, 1, audience=tools.declared.audience, ask=tools.write, secret=tools.secret
@@ -300,7 +306,7 @@ async def _write_hop(pair: tuple[Passage, Passage], turn: Turn, tools: Tools) ->
     return msgspec.structs.replace(written, candidates=candidates)
 
 
-async def _write_negative(passage: Passage, search: SearchPassages, tools: Tools) -> Written:
+async def _write_negative(passage: SourcePassage, search: SearchPassages, tools: WritingTools) -> Written:
     return await write_negative(
         passage,
         search,

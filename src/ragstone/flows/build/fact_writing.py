@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.tokens import tokenize
-from ragstone.dataset.candidate import Candidate, Loss, Passage, call_failed, lose
+from ragstone.dataset.candidate import Candidate, Loss, SourcePassage, call_failed, lose
 from ragstone.dataset.checks import check_candidate
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.languages import language_name, speaks
@@ -146,7 +146,7 @@ def facts_wanted(length: int, lengths: Sequence[int]) -> int:
     return 1 + sum(length >= least for least in lengths)
 
 
-async def write_facts(passage: Passage, n: int, *, ask: Ask, secret: bytes) -> Facts:
+async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes) -> Facts:
     """Return n candidates for true statements about a passage.
 
     Statements in another language than the passage's are asked for once more. Those that the model was
@@ -173,7 +173,7 @@ async def write_facts(passage: Passage, n: int, *, ask: Ask, secret: bytes) -> F
     return Facts(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
 
 
-def facts_prompt(passage: Passage, n: int, secret: bytes, *, again: bool = False) -> Prompt:
+def facts_prompt(passage: SourcePassage, n: int, secret: bytes, *, again: bool = False) -> Prompt:
     """Return the call that asks for n statements about a passage, after others in a wrong language."""
     language = f"in {language_name(passage.lang)}" if passage.lang else OWN_LANGUAGE
     language += ", and in no other language" if again else ""
@@ -221,7 +221,7 @@ def tidy(text: str) -> str:
     return " ".join(text.split())
 
 
-async def _ask_again(passage: Passage, n: int, ask: Ask, secret: bytes) -> list[Candidate]:
+async def _ask_again(passage: SourcePassage, n: int, ask: Ask, secret: bytes) -> list[Candidate]:
     try:
         reply = await ask(facts_prompt(passage, n, secret, again=True))
     except CallFailed:
@@ -229,7 +229,7 @@ async def _ask_again(passage: Passage, n: int, ask: Ask, secret: bytes) -> list[
     return [_candidate(fact, passage) for fact in reply.value.facts[:n]]
 
 
-def _candidate(fact: FactReply, passage: Passage) -> Candidate:
+def _candidate(fact: FactReply, passage: SourcePassage) -> Candidate:
     found = find_evidence(fact.quote, passage.text)
     if found is None:
         return Candidate(question=_row(tidy(fact.statement), passage, quote=fact.quote), passages=(passage,))
@@ -240,7 +240,7 @@ def _candidate(fact: FactReply, passage: Passage) -> Candidate:
     return Candidate(question=msgspec.structs.replace(row, evidence=[place]), passages=(passage,))
 
 
-def _row(statement: str, passage: Passage, **metadata: str) -> Question:
+def _row(statement: str, passage: SourcePassage, **metadata: str) -> Question:
     return Question(
         id="",
         question=statement,

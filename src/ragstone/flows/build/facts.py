@@ -10,7 +10,7 @@ import msgspec
 from ragstone.config import BuildSection, Sampling, Settings, choose, load_settings
 from ragstone.config.datasets import Change
 from ragstone.dataset.build_files import give_ids
-from ragstone.dataset.candidate import Built, Candidate, Passage, lose, noted
+from ragstone.dataset.candidate import Built, Candidate, SourcePassage, lose, noted
 from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session
@@ -25,7 +25,7 @@ from ragstone.flows.build.falsifying import (
     plan_changes,
     same_words,
 )
-from ragstone.flows.build.filling import Made, Task, fill
+from ragstone.flows.build.filling import WritingTask, WrittenCandidates, fill
 from ragstone.flows.build.plan import Cut, choose_passages, cut_passages, own_rng, shuffled
 from ragstone.flows.build.questions import longest_passage
 from ragstone.flows.build.session import build_in_session, document_id_of, forecast_build
@@ -36,7 +36,7 @@ from ragstone.report.certificate import EvaluationSet
 from ragstone.stages.tag import Taggable
 
 
-class Tools(msgspec.Struct, frozen=True, kw_only=True):
+class FactTools(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps need. forecasting: replies that nobody has given yet are made up, and lose nothing."""
 
     session: Session
@@ -60,7 +60,7 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
             "model in the table [build] of ragstone.toml."
         )
     door = await session.models.door(declared.model)
-    tools = Tools(
+    tools = FactTools(
         session=session,
         declared=declared,
         ask=sampled(await session.models.ask(declared.model), Sampling(temperature=declared.temperature)),
@@ -93,12 +93,14 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
     )
 
 
-def plan_facts(passages: Sequence[Passage], declared: BuildSection, seed: int) -> list[tuple[Passage, int]]:
+def plan_facts(
+    passages: Sequence[SourcePassage], declared: BuildSection, seed: int
+) -> list[tuple[SourcePassage, int]]:
     """Return which passages are shown, and how many facts each is asked for, a call for each.
 
     In the order of the documents; where a number of facts is wanted, in an order of the seed.
     """
-    of_document: dict[str, list[Passage]] = defaultdict(list)
+    of_document: dict[str, list[SourcePassage]] = defaultdict(list)
     for passage in passages:
         of_document[passage.document_id].append(passage)
     order = shuffled(list(of_document), seed) if declared.count else list(of_document)
@@ -113,17 +115,17 @@ def plan_facts(passages: Sequence[Passage], declared: BuildSection, seed: int) -
     ]
 
 
-async def _true_facts(planned: Sequence[tuple[Passage, int]], tools: Tools) -> Made:
+async def _true_facts(planned: Sequence[tuple[SourcePassage, int]], tools: FactTools) -> WrittenCandidates:
     """Return the true statements of these calls; those beyond the number that is wanted are lost."""
-    tasks = [Task(n, functools.partial(_write, passage, n, tools)) for passage, n in planned]
-    return await fill(Made(), tasks, tools.declared.count, tools.session, _sift)
+    tasks = [WritingTask(n, functools.partial(_write, passage, n, tools)) for passage, n in planned]
+    return await fill(WrittenCandidates(), tasks, tools.declared.count, tools.session, _sift)
 
 
 async def _sift(candidates: list[Candidate], start: int) -> list[Candidate]:
     return [_revived(one) for one in mark_repeats(candidates)[start:]]
 
 
-async def _write(passage: Passage, n: int, tools: Tools) -> Facts:
+async def _write(passage: SourcePassage, n: int, tools: FactTools) -> Facts:
     """Return the facts of a call; in a forecast, those of a made-up reply are marked as such."""
     if not tools.forecasting:
         return await write_facts(passage, n, ask=tools.ask, secret=tools.secret)
@@ -150,7 +152,7 @@ class _Heard:
         return reply
 
 
-async def _with_false(made: Made, cut: Cut, tools: Tools) -> Made:
+async def _with_false(made: WrittenCandidates, cut: Cut, tools: FactTools) -> WrittenCandidates:
     """Return what there is with ids, and behind each accepted statement the false ones made of it."""
     kinds = tools.declared.facts.falsify
     places = [at for at, one in enumerate(made.candidates) if one.loss is None] if kinds else []
@@ -165,7 +167,7 @@ async def _with_false(made: Made, cut: Cut, tools: Tools) -> Made:
 
     planned = list(zip(statements, plan_changes(statements, kinds, truths, tools.seed), strict=True))
     made_false = await tools.session.each("falsify", work, planned) if planned else []
-    return Made(
+    return WrittenCandidates(
         candidates=_paired(made.candidates, dict(zip(places, _without_twins(made_false), strict=True))),
         failed=made.failed + [loss for one in made_false for loss in one.failed],
         n_asked=made.n_asked + sum(one.n_asked for one in made_false),
@@ -213,7 +215,7 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
     return result
 
 
-async def _foreseen(truth: Candidate, plan: Sequence[Change], truths: Truths, tools: Tools) -> Falsified:
+async def _foreseen(truth: Candidate, plan: Sequence[Change], truths: Truths, tools: FactTools) -> Falsified:
     """Ask what making this statement false would ask, if the first change that is not known yet succeeds."""
     heard = _Heard(tools.ask)
     done = await falsify_fact(truth, plan, truths, seed=tools.seed, ask=heard.ask, secret=tools.secret)

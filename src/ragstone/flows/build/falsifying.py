@@ -120,7 +120,7 @@ _TOKEN = re.compile(
 )
 
 
-class Changed(msgspec.Struct, frozen=True):
+class FalsifiedText(msgspec.Struct, frozen=True):
     """What stood there, and what stands there now; several places are joined by ` … `."""
 
     before: str
@@ -137,7 +137,7 @@ def same_words(text: str) -> str:
     return " ".join(words_of(text)).casefold()
 
 
-def check_change(before: str, after: str, kind: Change, lang: str | None) -> Changed | str:
+def check_change(before: str, after: str, kind: Change, lang: str | None) -> FalsifiedText | str:
     """Return what was changed from a statement to another, or why that is not the change asked for."""
     old, new = words_of(before), words_of(after)
     runs = _runs(old, new)
@@ -154,7 +154,7 @@ def check_change(before: str, after: str, kind: Change, lang: str | None) -> Cha
     mistake = _CHECKS[kind](runs, lang)
     if mistake is not None:
         return mistake
-    return Changed(_joined(a for a, _ in runs), _joined(b for _, b in runs))
+    return FalsifiedText(_joined(a for a, _ in runs), _joined(b for _, b in runs))
 
 
 Runs = Sequence[tuple[list[str], list[str]]]
@@ -345,7 +345,7 @@ async def _attempt(
         found = _number_of(truth, truths, seed)
         if found is None:
             return Falsified(candidates=[])
-        changed = Changed(found.before, found.after)
+        changed = FalsifiedText(found.before, found.after)
         return Falsified(candidates=[_checked(_false(truth, kind, found.statement, changed), truths)])
     try:
         reply = await ask(change_prompt(truth, kind, secret))
@@ -447,7 +447,7 @@ def _checked(candidate: Candidate, truths: Truths) -> Candidate:
     return check_fact(candidate)
 
 
-def _false(truth: Candidate, kind: Change, statement: str, changed: Changed) -> Candidate:
+def _false(truth: Candidate, kind: Change, statement: str, changed: FalsifiedText) -> Candidate:
     row = truth.question
     metadata = {
         "true": row.question,

@@ -72,7 +72,7 @@ class Edit(NamedTuple):
     new: str
 
 
-class Changed(NamedTuple):
+class RenamedText(NamedTuple):
     """A text after its edits, which are in order and apart."""
 
     text: str
@@ -160,7 +160,7 @@ def fictionalise(
     swaps = choose_swaps(names, [row.text for row in documents if not is_code(row)])
     originals = {row.id: row.text for row in documents}
     changed = {
-        row.id: Changed(row.text, []) if is_code(row) else change(row.text, swaps) for row in documents
+        row.id: RenamedText(row.text, []) if is_code(row) else change(row.text, swaps) for row in documents
     }
     return Fiction(
         documents=[_retold(row, changed[row.id], swaps) for row in documents],
@@ -198,18 +198,18 @@ def choose_swaps(names: Iterable[tuple[str, str]], texts: Sequence[str]) -> dict
     return swaps
 
 
-def change(text: str, swaps: Mapping[str, str]) -> Changed:
+def change(text: str, swaps: Mapping[str, str]) -> RenamedText:
     """Return a text with other names, but for code and addresses; a name all in capitals stays so."""
     both = {**{old.upper(): new.upper() for old, new in swaps.items() if len(old) > 3}, **swaps}
     there = sorted((old for old in both if old in text), key=lambda old: (-len(old), old))
     if not there:
-        return Changed(text, [])
+        return RenamedText(text, [])
     edits = [Edit(*one.span(), both[one[0]]) for one in _pattern(there).finditer(text) if one["name"]]
     pieces, end = [], 0
     for edit in edits:
         pieces += [text[end : edit.start], edit.new]
         end = edit.end
-    return Changed("".join([*pieces, text[end:]]), edits)
+    return RenamedText("".join([*pieces, text[end:]]), edits)
 
 
 def _pattern(names: Sequence[str]) -> re.Pattern[str]:
@@ -221,7 +221,7 @@ def _pattern(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(f"{LEFT_ALONE}|(?P<name>{'|'.join(whole)})", re.DOTALL)
 
 
-def _retold(document: Document, changed: Changed, swaps: Mapping[str, str]) -> Document:
+def _retold(document: Document, changed: RenamedText, swaps: Mapping[str, str]) -> Document:
     metadata = dict(document.metadata or {})
     if isinstance(headings := metadata.get("headings"), list):
         metadata["headings"] = [
@@ -241,7 +241,7 @@ def _retold(document: Document, changed: Changed, swaps: Mapping[str, str]) -> D
 def _retold_question(
     question: Question,
     originals: Mapping[str, str],
-    changed: Mapping[str, Changed],
+    changed: Mapping[str, RenamedText],
     swaps: Mapping[str, str],
 ) -> Question:
     metadata = {name: one for name, one in (question.metadata or {}).items() if name not in DROPPED}
@@ -260,7 +260,7 @@ def _retold_question(
     )
 
 
-def _moved_span(question: Question, span: Evidence, changed: Mapping[str, Changed]) -> Evidence:
+def _moved_span(question: Question, span: Evidence, changed: Mapping[str, RenamedText]) -> Evidence:
     if span.document_id not in changed:
         raise ValueError(
             f"question {question.id!r}: its evidence is in document {span.document_id!r}, which is not among "
@@ -274,7 +274,7 @@ def _moved_reference(
     reference: str,
     question: Question,
     originals: Mapping[str, str],
-    changed: Mapping[str, Changed],
+    changed: Mapping[str, RenamedText],
     swaps: Mapping[str, str],
 ) -> str:
     """Return a reference as its evidence, else its document, has it now; else with its names swapped."""
@@ -288,7 +288,7 @@ def _moved_reference(
     return change(reference, swaps).text
 
 
-def _swapped(value: Any, changed: Mapping[str, Changed], swaps: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+def _swapped(value: Any, changed: Mapping[str, RenamedText], swaps: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     """Return a value of metadata with its texts swapped, but for ids, and its spans of documents moved."""
     match value:
         case str():

@@ -30,14 +30,14 @@ class Came(Protocol):
     def failed(self) -> Loss | None: ...  # noqa: D102
 
 
-class Task(msgspec.Struct, frozen=True):
+class WritingTask(msgspec.Struct, frozen=True):
     """One call for n candidates, to be made."""
 
     n: int
     write: Callable[[], Awaitable[Came]]
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenCandidates(msgspec.Struct, frozen=True, kw_only=True):
     """What there is so far: candidates, calls that gave none, and how many candidates were asked for."""
 
     candidates: list[Candidate] = []
@@ -49,7 +49,9 @@ Sift = Callable[[list[Candidate], int], Awaitable[list[Candidate]]]
 """All candidates so far, and where the new ones begin -> the new ones, those that do not pass lost."""
 
 
-async def fill(made: Made, tasks: Sequence[Task], wanted: int | None, session: Session, sift: Sift) -> Made:
+async def fill(
+    made: WrittenCandidates, tasks: Sequence[WritingTask], wanted: int | None, session: Session, sift: Sift
+) -> WrittenCandidates:
     """Return what there is with the candidates of these tasks, of whom `wanted` are accepted at most.
 
     wanted: None does all tasks; else they are done in rounds until so many are accepted. Those accepted
@@ -67,30 +69,32 @@ async def fill(made: Made, tasks: Sequence[Task], wanted: int | None, session: S
     return made if wanted is None else _without_excess(made, len(before.candidates), wanted)
 
 
-def count_accepted(made: Made) -> int:
+def count_accepted(made: WrittenCandidates) -> int:
     """Return how many candidates are not lost."""
     return sum(candidate.loss is None for candidate in made.candidates)
 
 
-async def _extend(made: Made, tasks: Sequence[Task], session: Session, sift: Sift) -> Made:
+async def _extend(
+    made: WrittenCandidates, tasks: Sequence[WritingTask], session: Session, sift: Sift
+) -> WrittenCandidates:
     """Return what there is with what these calls bring."""
     came = await session.each("write", _write, tasks)
     candidates = [*made.candidates, *(one for some in came for one in some.candidates)]
     n_before = len(made.candidates)
-    return Made(
+    return WrittenCandidates(
         candidates=[*made.candidates, *await sift(candidates, n_before)],
         failed=[*made.failed, *(some.failed for some in came if some.failed is not None)],
         n_asked=made.n_asked + sum(task.n for task in tasks),
     )
 
 
-async def _write(task: Task) -> Came:
+async def _write(task: WritingTask) -> Came:
     return await task.write()
 
 
 def _take(
-    tasks: Sequence[Task], n_needed: int, n_accepted: int, n_asked: int
-) -> tuple[list[Task], list[Task]]:
+    tasks: Sequence[WritingTask], n_needed: int, n_accepted: int, n_asked: int
+) -> tuple[list[WritingTask], list[WritingTask]]:
     """Return the calls of the next round, and those that are left.
 
     So many are taken that, at the rate of acceptance so far, what is needed comes of them.
@@ -103,7 +107,7 @@ def _take(
     return list(tasks[:at]), list(tasks[at:])
 
 
-def _without_excess(made: Made, start: int, wanted: int) -> Made:
+def _without_excess(made: WrittenCandidates, start: int, wanted: int) -> WrittenCandidates:
     """Return what there is with those of the candidates from `start` on lost that are more than wanted."""
     n_accepted = 0
     kept = list(made.candidates[:start])
@@ -116,7 +120,7 @@ def _without_excess(made: Made, start: int, wanted: int) -> Made:
 MADE_UP = WORDS[:40]  # of a reply made up that may be cut short
 
 
-class Tools(msgspec.Struct, frozen=True, kw_only=True):
+class WritingTools(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of a build need.
 
     write and criticise: ask the models. forecasting: replies are made up, and lose no candidate.
@@ -133,7 +137,7 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
     forecasting: bool
 
 
-async def sift_questions(candidates: list[Candidate], start: int, tools: Tools) -> list[Candidate]:
+async def sift_questions(candidates: list[Candidate], start: int, tools: WritingTools) -> list[Candidate]:
     """Return the candidates from `start` on with ids, checked, criticised, asked with the book closed."""
     session = tools.session
     new = [check_candidate(candidate) for candidate in candidates[start:]]
@@ -145,7 +149,7 @@ async def sift_questions(candidates: list[Candidate], start: int, tools: Tools) 
     return _foreseen(new, tools)
 
 
-async def criticise_candidate(candidate: Candidate, tools: Tools) -> Candidate:
+async def criticise_candidate(candidate: Candidate, tools: WritingTools) -> Candidate:
     """Return the candidate with its critics' scores; one that is lost already is not asked about."""
     declared = tools.declared
     return await critique(
@@ -159,14 +163,14 @@ async def criticise_candidate(candidate: Candidate, tools: Tools) -> Candidate:
     )
 
 
-async def _closed_book(candidate: Candidate, tools: Tools) -> Candidate:
+async def _closed_book(candidate: Candidate, tools: WritingTools) -> Candidate:
     if candidate.loss is not None or candidate.question.answerable is False:
         return candidate
     asked = await ask_closed_book(candidate, ask=tools.write, secret=tools.secret)
     return drop_known(asked) if tools.declared.closed_book == "drop" else asked
 
 
-def _foreseen(candidates: list[Candidate], tools: Tools) -> list[Candidate]:
+def _foreseen(candidates: list[Candidate], tools: WritingTools) -> list[Candidate]:
     """Return the candidates; in a forecast those made up differ, and no reply made up loses any."""
     return [_sound(one) for one in candidates] if tools.forecasting else candidates
 

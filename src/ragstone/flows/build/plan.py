@@ -12,8 +12,8 @@ import numpy as np
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.corpus.language import detect_language
 from ragstone.corpus.tokens import tokenize
-from ragstone.dataset.candidate import Passage
-from ragstone.flows.build.styles import Turn
+from ragstone.dataset.candidate import SourcePassage
+from ragstone.flows.build.styles import DialogueTurn
 from ragstone.records import Chunk, Document
 
 ENOUGH = 40  # words of prose (or code) from which on a passage has something to ask about
@@ -28,7 +28,7 @@ _NAVIGATION = re.compile(r"[-*+\d.)\s]*+\[[^\]]*+\]\([^)]*+\)[\s.,;|]*+|\s*+#{1,
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """The passages, in the order of the rows; ids of documents without text, and of those that were split."""
 
-    passages: list[Passage]
+    passages: list[SourcePassage]
     empty: list[str]
     split: list[str]
 
@@ -43,7 +43,7 @@ def cut_passages(rows: Iterable[Document | Chunk], longest: int) -> Cut:
 
     Raises DataError for a document that holds half a surrogate pair.
     """
-    passages: list[Passage] = []
+    passages: list[SourcePassage] = []
     lengths: defaultdict[str, int] = defaultdict(int)
     pieces: defaultdict[str, int] = defaultdict(int)
     split: dict[str, None] = {}
@@ -65,14 +65,14 @@ def cut_passages(rows: Iterable[Document | Chunk], longest: int) -> Cut:
     )
 
 
-def _passages_of(document: Document, offset: int, longest: int) -> Iterator[Passage]:
+def _passages_of(document: Document, offset: int, longest: int) -> Iterator[SourcePassage]:
     fits = len(document.text) <= longest
     lang: str | None = None
     for chunk in chunk_documents([document], "whole" if fits else "heading", longest):
         lang = lang or document.lang or detect_language(document.text)
         notes = chunk.metadata or {}
         topic = notes.get("topic")
-        yield Passage(
+        yield SourcePassage(
             document_id=document.id,
             start=chunk.start + offset,
             end=chunk.end + offset,
@@ -104,8 +104,8 @@ def _as_document(chunk: Chunk) -> Document:
 
 
 def choose_passages(
-    passages: Sequence[Passage], n: int, rng: np.random.Generator
-) -> list[tuple[Passage, int]]:
+    passages: Sequence[SourcePassage], n: int, rng: np.random.Generator
+) -> list[tuple[SourcePassage, int]]:
     """Return which passages of one document are shown, in order, and how many questions each is asked for.
 
     As many as there are questions, drawn from all parts of the document; with fewer passages than that
@@ -138,16 +138,16 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     avoid: questions that are there already. sample: how often the passage's document was asked before.
     """
 
-    passage: Passage
-    turn: Turn
+    passage: SourcePassage
+    turn: DialogueTurn
     n: int
     avoid: tuple[str, ...] = ()
     sample: int = 0
 
 
 def plan_orders(
-    passages: Sequence[Passage],
-    turns: Sequence[Turn],
+    passages: Sequence[SourcePassage],
+    turns: Sequence[DialogueTurn],
     wanted: Mapping[str, int],
     *,
     seed: int,
@@ -159,7 +159,7 @@ def plan_orders(
     wanted: document id -> questions, in the order of the calls; the turns go round, from document to document
     and from question to question. written: document id -> its questions so far.
     """
-    of_document: dict[str, list[Passage]] = defaultdict(list)
+    of_document: dict[str, list[SourcePassage]] = defaultdict(list)
     for passage in passages:
         of_document[passage.document_id].append(passage)
     orders = []

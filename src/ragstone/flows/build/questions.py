@@ -15,9 +15,9 @@ from ragstone.errors import ConfigError, ModelError
 from ragstone.flows.build.defects import measure_critics, plant_defects
 from ragstone.flows.build.extras import add_extras
 from ragstone.flows.build.filling import (
-    Made,
-    Task,
-    Tools,
+    WritingTask,
+    WritingTools,
+    WrittenCandidates,
     count_accepted,
     criticise_candidate,
     fill,
@@ -25,7 +25,7 @@ from ragstone.flows.build.filling import (
 )
 from ragstone.flows.build.plan import Cut, Order, cut_passages, plan_orders, shuffled
 from ragstone.flows.build.session import build_in_session, document_id_of, forecast_build
-from ragstone.flows.build.styles import Turn, load_style, turns_of
+from ragstone.flows.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.flows.build.writing import write_questions
 from ragstone.judging.critic import load_critics
 from ragstone.llm import parse_caps
@@ -49,7 +49,7 @@ async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting:
     turns = declared_turns(tools.declared, session.settings)
     longest = longest_passage(tools.declared, session)
     cut = cut_passages(rows, longest)
-    made = await add_extras(Made(), cut.passages, tools)
+    made = await add_extras(WrittenCandidates(), cut.passages, tools)
     made = await _add_questions(made, cut, turns, tools)
     document_ids = list(dict.fromkeys(map(document_id_of, rows)))
     place = {document_id: n for n, document_id in enumerate(document_ids)}
@@ -74,7 +74,7 @@ async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting:
     )
 
 
-def declared_turns(declared: BuildSection, settings: Settings) -> list[Turn]:
+def declared_turns(declared: BuildSection, settings: Settings) -> list[DialogueTurn]:
     """Return the turns of the declared styles. Raises ConfigError for a style that cannot take one."""
     styles = [load_style(settings.named(name)) for name in declared.styles]
     if not styles:
@@ -88,7 +88,7 @@ def declared_turns(declared: BuildSection, settings: Settings) -> list[Turn]:
     return [turn for style in styles for turn in turns_of(style, declared)]
 
 
-async def open_tools(session: Session, forecasting: bool) -> Tools:
+async def open_tools(session: Session, forecasting: bool) -> WritingTools:
     """Return the tools of a build. Raises ConfigError, ModelError."""
     declared = session.settings.build
     model = declared.model
@@ -108,7 +108,7 @@ async def open_tools(session: Session, forecasting: bool) -> Tools:
         role: (await session.models.door(name)).endpoint.identity
         for role, name in (("writer", model), ("critic", critic_model))
     }
-    return Tools(
+    return WritingTools(
         session=session,
         declared=declared,
         write=sampled(await session.models.ask(model), Sampling(temperature=declared.temperature)),
@@ -138,7 +138,9 @@ def longest_passage(declared: BuildSection, session: Session) -> int:
     return min(declared.passage, room)
 
 
-async def _add_questions(made: Made, cut: Cut, turns: Sequence[Turn], tools: Tools) -> Made:
+async def _add_questions(
+    made: WrittenCandidates, cut: Cut, turns: Sequence[DialogueTurn], tools: WritingTools
+) -> WrittenCandidates:
     """Return what there is with each document's questions, or as many in all as are wanted."""
     declared = tools.declared
     document_ids = list(dict.fromkeys(passage.document_id for passage in cut.passages))
@@ -184,9 +186,9 @@ def _wanted(
     return {name: n for name, n in wanted.items() if n > 0}
 
 
-def _tasks(orders: Sequence[Order], tools: Tools) -> list[Task]:
+def _tasks(orders: Sequence[Order], tools: WritingTools) -> list[WritingTask]:
     return [
-        Task(
+        WritingTask(
             order.n,
             functools.partial(
                 write_questions,
@@ -204,7 +206,7 @@ def _tasks(orders: Sequence[Order], tools: Tools) -> list[Task]:
     ]
 
 
-def _by_document(made: Made) -> tuple[dict[str, int], dict[str, list[str]]]:
+def _by_document(made: WrittenCandidates) -> tuple[dict[str, int], dict[str, list[str]]]:
     """Return how many questions of each document are accepted, and all its questions, the lost too."""
     accepted: dict[str, int] = {}
     written: dict[str, list[str]] = {}
@@ -215,7 +217,7 @@ def _by_document(made: Made) -> tuple[dict[str, int], dict[str, list[str]]]:
     return accepted, written
 
 
-async def _measure(candidates: Sequence[Candidate], tools: Tools) -> list[CriticMeasured]:
+async def _measure(candidates: Sequence[Candidate], tools: WritingTools) -> list[CriticMeasured]:
     """Return how well the critics find defects that are planted into candidates which they have seen."""
     declared = tools.declared
     if not (tools.critics and declared.planted):

@@ -30,7 +30,7 @@ class Style(Section, frozen=True, kw_only=True):
     levels: dict[str, str] | None = None
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class DialogueTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A style, and the persona or the level of Bloom's that questions are asked for this time."""
 
     style: Style
@@ -60,7 +60,7 @@ def parse_style(text: str, file: Path) -> Style:
     return style
 
 
-def turns_of(style: Style, declared: BuildSection) -> list[Turn]:
+def turns_of(style: Style, declared: BuildSection) -> list[DialogueTurn]:
     """Return the turns of a style: one for each persona, or level of Bloom's, else a single one.
 
     A style that needs a level takes all six where `[build]` names none. Raises ConfigError for a style that
@@ -72,13 +72,13 @@ def turns_of(style: Style, declared: BuildSection) -> list[Turn]:
                 f"the style {style.name!r} needs to know who asks. Write in ragstone.toml, under [build], "
                 'for example: personas = ["a farmer with two hectares", "an agronomist"]'
             )
-        return [Turn(style=style, persona=persona) for persona in declared.personas]
+        return [DialogueTurn(style=style, persona=persona) for persona in declared.personas]
     if style.needs == "level":
-        return [Turn(style=style, level=level) for level in declared.levels or LEVELS]
-    return [Turn(style=style)]
+        return [DialogueTurn(style=style, level=level) for level in declared.levels or LEVELS]
+    return [DialogueTurn(style=style)]
 
 
-def render_style(turn: Turn, audience: str) -> str:
+def render_style(turn: DialogueTurn, audience: str) -> str:
     """Return what the model is told of the kind of question, the user's words in their places."""
     level = (turn.style.levels or {}).get(turn.level or "", "")
     words = {"audience": audience, "persona": turn.persona or "", "level": level}

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.corpus.language import detect_language
-from ragstone.dataset.candidate import Candidate, Loss, Passage, call_failed, lose
-from ragstone.dataset.evidence import HOWS, Found, find_evidence
+from ragstone.dataset.candidate import Candidate, Loss, SourcePassage, call_failed, lose
+from ragstone.dataset.evidence import HOWS, EvidenceMatch, find_evidence
 from ragstone.dataset.languages import language_name, speaks
-from ragstone.flows.build.styles import Turn, render_style
+from ragstone.flows.build.styles import DialogueTurn, render_style
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Evidence, Question
 
@@ -96,8 +96,8 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def write_questions(
-    passages: tuple[Passage, ...],
-    turn: Turn,
+    passages: tuple[SourcePassage, ...],
+    turn: DialogueTurn,
     n: int,
     *,
     audience: str,
@@ -154,8 +154,8 @@ def _is_lost_for(candidate: Candidate, reason: str) -> bool:
 
 
 def write_prompt(
-    passages: tuple[Passage, ...],
-    turn: Turn,
+    passages: tuple[SourcePassage, ...],
+    turn: DialogueTurn,
     n: int,
     *,
     audience: str,
@@ -199,7 +199,7 @@ def write_prompt(
     )
 
 
-def _shown(passages: tuple[Passage, ...]) -> dict[str, str]:
+def _shown(passages: tuple[SourcePassage, ...]) -> dict[str, str]:
     """Return the passages under the names of their tags, each after a title that does not begin it.
 
     A small model that is shown the same words twice asks for the title.
@@ -213,7 +213,9 @@ def _shown(passages: tuple[Passage, ...]) -> dict[str, str]:
     return shown
 
 
-def _candidate(draft: Draft | DraftOfTwo, passages: tuple[Passage, ...], turn: Turn) -> Candidate:
+def _candidate(
+    draft: Draft | DraftOfTwo, passages: tuple[SourcePassage, ...], turn: DialogueTurn
+) -> Candidate:
     """Return a draft as a candidate, lost if its evidence is not there or its language another."""
     quotes = [draft.quote] if isinstance(draft, Draft) else [draft.quote, draft.second_quote]
     found = _find_all(quotes, passages)
@@ -239,7 +241,9 @@ def _candidate(draft: Draft | DraftOfTwo, passages: tuple[Passage, ...], turn: T
     return candidate if found else lose(candidate, "no_evidence", BETWEEN.join(quotes)[:SHOWN])
 
 
-def _find_all(quotes: Sequence[str], passages: tuple[Passage, ...]) -> list[tuple[Found, Passage]]:
+def _find_all(
+    quotes: Sequence[str], passages: tuple[SourcePassage, ...]
+) -> list[tuple[EvidenceMatch, SourcePassage]]:
     """Return where each quotation stands, in the order of the text; none if one of them is not there.
 
     Of two passages the first holds the first quotation and the second the second, or the other way round.
@@ -259,13 +263,13 @@ def _find_all(quotes: Sequence[str], passages: tuple[Passage, ...]) -> list[tupl
     return []
 
 
-def _evidence(found: Found, passage: Passage) -> Evidence:
+def _evidence(found: EvidenceMatch, passage: SourcePassage) -> Evidence:
     return Evidence(
         document_id=passage.document_id, start=passage.start + found.start, end=passage.start + found.end
     )
 
 
-def _foreign(question: str, answer: str, passages: tuple[Passage, ...]) -> str | None:
+def _foreign(question: str, answer: str, passages: tuple[SourcePassage, ...]) -> str | None:
     """Say what is not in the passage's language; an answer that is copied out of it may be in any."""
     lang = passages[0].lang
     if not speaks(question, lang):
@@ -276,12 +280,12 @@ def _foreign(question: str, answer: str, passages: tuple[Passage, ...]) -> str |
     return None
 
 
-def _tags(turn: Turn, passage: Passage) -> dict[str, str]:
+def _tags(turn: DialogueTurn, passage: SourcePassage) -> dict[str, str]:
     tags = {"style": turn.style.name, "persona": turn.persona, "level": turn.level, "topic": passage.topic}
     return {key: value for key, value in tags.items() if value}
 
 
-def _notes(quotes: Sequence[str], found: Sequence[Found]) -> dict[str, str]:
+def _notes(quotes: Sequence[str], found: Sequence[EvidenceMatch]) -> dict[str, str]:
     notes = {"quote": BETWEEN.join(quotes)}
     if found:
         notes["evidence_found"] = max((one.how for one in found), key=HOWS.index)

@@ -35,7 +35,7 @@ _BOLD = re.compile(r"^[ \t]*+(?:\*\*|__)(?P<text>[^*_\n]+?[?？؟])\W{0,20}?(?:\
 _UNDERLINE = re.compile(r" {0,3}+(=++|-++)[ \t]*+$", re.MULTILINE)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class FaqEntry(msgspec.Struct, frozen=True):
     """A question, its answer (blank where there is none), the headings above it, and its line."""
 
     question: str
@@ -51,7 +51,7 @@ class Unasked(msgspec.Struct, frozen=True):
     reason: str
 
 
-def entries_of(page: Document) -> Iterator[Entry | Unasked]:
+def entries_of(page: Document) -> Iterator[FaqEntry | Unasked]:
     """Yield the questions of a page in order: of labelled lines ("Q:", "A:"), else of headings.
 
     A heading is a question if it ends in a question mark; a line in bold type that ends in one is such a
@@ -67,7 +67,7 @@ def entries_of(page: Document) -> Iterator[Entry | Unasked]:
     yield from _under_headings(text, _headings(msgspec.structs.replace(page, text=text)))
 
 
-def _labelled(text: str, question: str, answer: str) -> Iterator[Entry | Unasked]:
+def _labelled(text: str, question: str, answer: str) -> Iterator[FaqEntry | Unasked]:
     pattern = _LABEL.format(question, answer)
     marks = list(re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE))
     labels = [mark["label"].casefold() for mark in marks]
@@ -84,10 +84,10 @@ def _labelled(text: str, question: str, answer: str) -> Iterator[Entry | Unasked
             answers.append(piece)
             continue
         if asked:
-            yield Entry(asked[0], "\n\n".join(answers), "", asked[1])
+            yield FaqEntry(asked[0], "\n\n".join(answers), "", asked[1])
         asked, answers = (" ".join(piece.split()), line_of(text, mark.start())), []
     if asked:
-        yield Entry(asked[0], "\n\n".join(answers), "", asked[1])
+        yield FaqEntry(asked[0], "\n\n".join(answers), "", asked[1])
 
 
 def _bare(piece: str) -> str:
@@ -103,7 +103,7 @@ def _headings(page: Document) -> list[SectionHeading]:
     return sorted([*headings, *bold], key=lambda heading: heading.start)
 
 
-def _under_headings(text: str, headings: Sequence[SectionHeading]) -> Iterator[Entry | Unasked]:
+def _under_headings(text: str, headings: Sequence[SectionHeading]) -> Iterator[FaqEntry | Unasked]:
     starts = [heading.start for heading in headings]
     if text[: starts[0] if starts else len(text)].strip():
         yield Unasked(1, BEFORE)
@@ -126,9 +126,11 @@ def _under_headings(text: str, headings: Sequence[SectionHeading]) -> Iterator[E
         yield _entry(text, asked, begin, len(text), above)
 
 
-def _entry(text: str, asked: SectionHeading, begin: int, end: int, above: Sequence[SectionHeading]) -> Entry:
+def _entry(
+    text: str, asked: SectionHeading, begin: int, end: int, above: Sequence[SectionHeading]
+) -> FaqEntry:
     section = " > ".join(one.title for one in above if one.title)
-    return Entry(asked.title, text[begin:end].strip(), section, line_of(text, asked.start))
+    return FaqEntry(asked.title, text[begin:end].strip(), section, line_of(text, asked.start))
 
 
 def _after_line(text: str, heading: SectionHeading) -> int:
@@ -178,7 +180,7 @@ def read_faq_page(source: Source, _options: ImportOptions) -> Iterator[Found]:
     n_entries = 0
     for number, entry in enumerate(entries_of(page), 1):
         place = f"{source.path}:{entry.line}"
-        if not isinstance(entry, Entry):
+        if not isinstance(entry, FaqEntry):
             yield left_out(place, entry.reason)
         elif not entry.answer:
             yield skipped(place, EMPTY)

@@ -23,7 +23,7 @@ from ragstone.flows.import_.rows import (
     left_out,
     skipped,
 )
-from ragstone.flows.import_.summary import ImportSummary, Remarked, Tally
+from ragstone.flows.import_.summary import ImportSummary, ImportTally, Remarked
 from ragstone.records import Document, Question
 from ragstone.retrieval.trec import write_grades
 from ragstone.tables import (
@@ -226,7 +226,7 @@ def import_set(
     known = recognised(sources, format, options)
     questions: list[Question] = []
     documents: list[Document] = []
-    tally = Tally()
+    tally = ImportTally()
     for row in read_set(known, options):
         tally.take(row)
         if isinstance(row, Question):
@@ -266,7 +266,7 @@ def import_to_folder(
         check_output(folder / name, force)
     check_place(folder / QRELS, force)
     known = recognised(sources, format, options)
-    tally = Tally()
+    tally = ImportTally()
     with _opened(folder, force) as write:
         for row in read_set(known, options):
             tally.take(row)

@@ -106,7 +106,7 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     set_aside: list[str] = []
 
 
-class Tally:
+class ImportTally:
     """Takes every row that an import yields, and keeps of it no more than the summary needs."""
 
     def __init__(self) -> None:

@@ -51,7 +51,7 @@ def ingest_to_file(
     goes on with the file of the last document that stands there. Raises DataError, MissingExtra, ConfigError.
     """
     check_output(output, force)
-    counted = _Counted()
+    counted = _CountedFiles()
 
     async def work() -> list[Duplicate]:
         async with open_session(settings) as session:
@@ -73,7 +73,7 @@ def ingest_to_file(
     return counted.summary(duplicates)
 
 
-class _Counted:
+class _CountedFiles:
     """What was read so far."""
 
     def __init__(self) -> None:

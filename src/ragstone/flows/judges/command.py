@@ -13,7 +13,7 @@ from ragstone.console.printing import FAILED_GATE, UNSCORED, say, show, show_jso
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ragstone.flows.judges.testing import JudgeTest, Shown
+    from ragstone.flows.judges.testing import JudgeTest, ShownTrial
     from ragstone.judging import Judge
 
 NAME = '"NAME"'  # stands in the starting files for the judge's name
@@ -182,7 +182,7 @@ def _facts(judge: "Judge") -> list[str]:
     return [f"{head:9} {told}" for head, told in facts.items() if told]
 
 
-def _show_prompts(prompts: "list[Shown]") -> None:
+def _show_prompts(prompts: "list[ShownTrial]") -> None:
     for number, prompt in enumerate(prompts, 1):
         for message in prompt.messages:
             # Not by rich, which would break its lines: this is what the model gets.

@@ -27,7 +27,7 @@ from ragstone.report.summary import Calls
 from ragstone.stages.judge import judge_context, plan_tasks
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ShownTrial(msgspec.Struct, frozen=True, kw_only=True):
     """One call as the model gets it. schema: what endpoints that know schemas hold the reply to."""
 
     messages: list[dict[str, str]]
@@ -64,7 +64,7 @@ class JudgeTest(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
 
 
-def prompts_of(judge: Judge) -> list[Shown]:
+def prompts_of(judge: Judge) -> list[ShownTrial]:
     """Return the calls that a judge would make for an easy row, in their order, each once; none is made.
 
     The row is the first for which a model is asked: a cascade may decide others without. Empty where none is.
@@ -99,8 +99,8 @@ def prompts_of(judge: Judge) -> list[Shown]:
     return [_shown(prompt) for prompt in heard]
 
 
-def _shown(prompt: Prompt) -> Shown:
-    return Shown(
+def _shown(prompt: Prompt) -> ShownTrial:
+    return ShownTrial(
         messages=[{"role": message.role, "content": message.content} for message in prompt.messages],
         schema=schema_of(prompt.reply, prompt.nonce is not None) if prompt.reply else None,
         temperature=prompt.default_temperature if prompt.temperature is None else prompt.temperature,

@@ -16,7 +16,7 @@ from ragstone.records import Document, Evidence, Metadata, Question, Status, ref
 RowT = TypeVar("RowT", Document, Question)
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class TranslationTask(msgspec.Struct, frozen=True, kw_only=True):
     """One row's way: its language, the one wanted, and who translates.
 
     forth: the translator, named `by` in the row. back: translates back, None where nobody does. lowest: the
@@ -33,7 +33,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     longest: int
 
 
-class Made(msgspec.Struct, Generic[RowT], frozen=True, kw_only=True):
+class TranslatedRow(msgspec.Struct, Generic[RowT], frozen=True, kw_only=True):
     """A translated row, and why it is lost, if it is.
 
     row: where the translator gave nothing, the row as it was given, under its new id. status: of the call
@@ -51,7 +51,7 @@ def failed(failure: CallFailed, reason: str) -> tuple[Loss, Status]:
     return Loss(reason=reason, detail=f"{failure.status}: {failure}"), failure.status
 
 
-def with_loss(made: Made[RowT]) -> RowT:
+def with_loss(made: TranslatedRow[RowT]) -> RowT:
     """Return the row, a lost one with `lost` in its metadata: step, reason and detail."""
     if made.loss is None:
         return made.row
@@ -85,7 +85,7 @@ def marked(metadata: Metadata | None, name: str) -> Metadata:
     return {**(metadata or {}), PARALLEL: (metadata or {}).get(PARALLEL, name)}
 
 
-async def translate_document(document: Document, task: Task) -> Made[Document]:
+async def translate_document(document: Document, task: TranslationTask) -> TranslatedRow[Document]:
     """Return the document in the task's language: title and text, paragraph by paragraph.
 
     Blank lines and code stay as they are. A document without a word is the same in every language.
@@ -94,14 +94,14 @@ async def translate_document(document: Document, task: Task) -> Made[Document]:
     texts = [piece.text for piece in pieces if piece.open]
     titles = [document.title] if document.title and any(map(str.isalpha, document.title)) else []
     if not texts and not titles:
-        return Made(row=msgspec.structs.replace(_renamed(document, task), lang=task.target))
+        return TranslatedRow(row=msgspec.structs.replace(_renamed(document, task), lang=task.target))
     try:
         named = await task.forth(titles, task.source, task.target) if titles else []
         about = named[0] if named else None
         made = await task.forth(texts, task.source, task.target, about) if texts else []
     except CallFailed as failure:
         loss, status = failed(failure, "not_translated")
-        return Made(row=_renamed(document, task), loss=loss, status=status)
+        return TranslatedRow(row=_renamed(document, task), loss=loss, status=status)
     main = "\n\n".join(texts or titles), "\n\n".join(made or named)
     checked = await _checked([*titles, *texts], [*named, *made], *main, task)
     left = iter(made)
@@ -112,12 +112,12 @@ async def translate_document(document: Document, task: Task) -> Made[Document]:
         lang=task.target,
         metadata=_metadata(document, task, checked),
     )
-    return Made(row=row, loss=checked.loss, status=checked.status, chrf=checked.chrf)
+    return TranslatedRow(row=row, loss=checked.loss, status=checked.status, chrf=checked.chrf)
 
 
 async def translate_question(
-    question: Question, task: Task, documents: Mapping[str, Pair] | None = None
-) -> Made[Question]:
+    question: Question, task: TranslationTask, documents: Mapping[str, Pair] | None = None
+) -> TranslatedRow[Question]:
     """Return the question and its references in the task's language.
 
     A true/false question's reference stays. documents: id -> what became of those that were translated too:
@@ -133,7 +133,7 @@ async def translate_question(
         made = await task.forth([*texts, *quotes], task.source, task.target)
     except CallFailed as failure:
         loss, status = failed(failure, "not_translated")
-        return Made(row=_renamed(question, task), loss=loss, status=status)
+        return TranslatedRow(row=_renamed(question, task), loss=loss, status=status)
     n = len(texts)
     checked = await _checked(texts, made[:n], question.question, made[0], task)
     row = msgspec.structs.replace(
@@ -146,7 +146,7 @@ async def translate_question(
     )
     if pairs:
         row = _pointing(row, pairs, dict(zip(spans, made[n:], strict=True)))
-    return Made(row=row, loss=checked.loss, status=checked.status, chrf=checked.chrf)
+    return TranslatedRow(row=row, loss=checked.loss, status=checked.status, chrf=checked.chrf)
 
 
 class _Checked(msgspec.Struct, frozen=True):
@@ -157,7 +157,7 @@ class _Checked(msgspec.Struct, frozen=True):
 
 
 async def _checked(
-    texts: Sequence[str], made: Sequence[str], main: str, translated: str, task: Task
+    texts: Sequence[str], made: Sequence[str], main: str, translated: str, task: TranslationTask
 ) -> _Checked:
     """Return what the checks find. Lost or not, what is not empty is translated back and compared.
 
@@ -187,12 +187,12 @@ def mean_chrf(found: Sequence[str], wanted: Sequence[str]) -> float:
     return sum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
 
 
-def _renamed(row: RowT, task: Task) -> RowT:
+def _renamed(row: RowT, task: TranslationTask) -> RowT:
     """Return the row as it is under the id of its translation."""
     return msgspec.structs.replace(row, id=id_in(row.id, task.target), metadata=marked(row.metadata, row.id))
 
 
-def _metadata(row: Document | Question, task: Task, checked: _Checked) -> Metadata:
+def _metadata(row: Document | Question, task: TranslationTask, checked: _Checked) -> Metadata:
     held = {key: value for key, value in (row.metadata or {}).items() if key not in _OF_THE_TEXT}
     made: dict[str, object] = {"from": task.source, "by": task.by}
     if checked.chrf is not None:

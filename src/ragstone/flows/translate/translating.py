@@ -16,10 +16,10 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_forecast, open_session
 from ragstone.errors import ConfigError, DataError, ModelError, nearest
 from ragstone.flows.translate.rows import (
-    Made,
     Pair,
     RowT,
-    Task,
+    TranslatedRow,
+    TranslationTask,
     marked,
     translate_document,
     translate_question,
@@ -36,7 +36,7 @@ from ragstone.tables import read_rows
 SHOWN = 3
 
 
-class Job(msgspec.Struct, Generic[RowT], frozen=True):
+class TranslationJob(msgspec.Struct, Generic[RowT], frozen=True):
     """A row, its language, and the one wanted."""
 
     row: RowT
@@ -53,7 +53,7 @@ class Jobs(msgspec.Struct, Generic[RowT], frozen=True, kw_only=True):
     """
 
     spoken: list[tuple[RowT, str]]
-    jobs: list[Job[RowT]]
+    jobs: list[TranslationJob[RowT]]
     n_other: int
     n_same: int
 
@@ -72,7 +72,9 @@ def plan(rows: Sequence[RowT], to: Sequence[str], source: str | None = None) -> 
             f"{', '.join(unknown[:SHOWN])}. Give them the field `lang`, or the language with --from."
         )
     chosen = [(row, lang) for row, lang in spoken if lang and (source is None or same(lang, source))]
-    jobs = [Job(row, lang, target) for target in to for row, lang in chosen if not same(lang, target)]
+    jobs = [
+        TranslationJob(row, lang, target) for target in to for row, lang in chosen if not same(lang, target)
+    ]
     return Jobs(
         spoken=chosen,
         jobs=jobs,
@@ -264,7 +266,7 @@ async def translate_rows(wanted: Translating, session: Session, *, installed: bo
     made_documents = await stage.run("translate documents", translate_document, documents)
     pairs_of = _pairs(documents, made_documents)
 
-    async def with_documents(question: Question, task: Task) -> Made[Question]:
+    async def with_documents(question: Question, task: TranslationTask) -> TranslatedRow[Question]:
         return await translate_question(question, task, pairs_of.get(task.target))
 
     made_questions = await stage.run("translate questions", with_documents, questions)
@@ -293,13 +295,16 @@ class _Stage(msgspec.Struct, frozen=True):
     back: Translate | None
 
     async def run(
-        self, name: str, work: Callable[[RowT, Task], Awaitable[Made[RowT]]], jobs: Jobs[RowT]
-    ) -> list[Made[RowT]]:
+        self,
+        name: str,
+        work: Callable[[RowT, TranslationTask], Awaitable[TranslatedRow[RowT]]],
+        jobs: Jobs[RowT],
+    ) -> list[TranslatedRow[RowT]]:
         """Return what becomes of each job, in order."""
         declared = self.session.settings.translate
 
-        async def one(job: Job[RowT]) -> Made[RowT]:
-            task = Task(
+        async def one(job: TranslationJob[RowT]) -> TranslatedRow[RowT]:
+            task = TranslationTask(
                 source=job.source,
                 target=job.target,
                 forth=self.forth,
@@ -328,7 +333,7 @@ def _check(wanted: Translating, to: Sequence[str]) -> None:
     check_langs([wanted.source] if wanted.source else [])
 
 
-def _pairs(jobs: Jobs[Document], made: Sequence[Made[Document]]) -> dict[str, dict[str, Pair]]:
+def _pairs(jobs: Jobs[Document], made: Sequence[TranslatedRow[Document]]) -> dict[str, dict[str, Pair]]:
     """Return language -> id -> a document and its translation, of those that are not lost."""
     found: dict[str, dict[str, Pair]] = {}
     for job, one in zip(jobs.jobs, made, strict=True):
@@ -337,7 +342,7 @@ def _pairs(jobs: Jobs[Document], made: Sequence[Made[Document]]) -> dict[str, di
     return found
 
 
-def _translated(jobs: Jobs[RowT], made: Sequence[Made[RowT]], originals: bool) -> Translated[RowT]:
+def _translated(jobs: Jobs[RowT], made: Sequence[TranslatedRow[RowT]], originals: bool) -> Translated[RowT]:
     given: list[RowT] = [
         msgspec.structs.replace(row, lang=lang, metadata=marked(row.metadata, row.id))
         for row, lang in jobs.spoken
@@ -348,10 +353,12 @@ def _translated(jobs: Jobs[RowT], made: Sequence[Made[RowT]], originals: bool) -
     )
 
 
-def _counts(rows: Sequence[RowT], jobs: Jobs[RowT], made: Sequence[Made[RowT]]) -> TranslationCounts | None:
+def _counts(
+    rows: Sequence[RowT], jobs: Jobs[RowT], made: Sequence[TranslatedRow[RowT]]
+) -> TranslationCounts | None:
     if not rows:
         return None
-    by_lang: dict[str, list[Made[RowT]]] = {}
+    by_lang: dict[str, list[TranslatedRow[RowT]]] = {}
     for job, one in zip(jobs.jobs, made, strict=True):
         by_lang.setdefault(job.target, []).append(one)
     return TranslationCounts(
@@ -367,7 +374,7 @@ def _counts(rows: Sequence[RowT], jobs: Jobs[RowT], made: Sequence[Made[RowT]]) 
     )
 
 
-def _mean_chrf(made: Sequence[Made[RowT]]) -> float | None:
+def _mean_chrf(made: Sequence[TranslatedRow[RowT]]) -> float | None:
     scores = [one.chrf for one in made if one.chrf is not None]
     return round(sum(scores) / len(scores), 4) if scores else None
 

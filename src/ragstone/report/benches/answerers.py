@@ -48,7 +48,6 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dots,
     Drawing,
     Fold,
@@ -58,7 +57,8 @@ from ragstone.report.document import (
     Notes,
     Pairs,
     Paragraph,
-    Part,
+    ReportDocument,
+    SurfacePart,
     Table,
     dot,
     estimated,
@@ -126,10 +126,10 @@ def read_answer_bench(folder: Path) -> AnswerBenchSummary:
     return read_numbers(folder / BENCH, AnswerBenchSummary, "bench of answerers", "ragstone bench answerers")
 
 
-def answer_bench_document(summary: AnswerBenchSummary) -> Document:
+def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
     """Return the report of a bench: the result, cells by condition, what conditions tell, and prices."""
     board = summary.board
-    return Document(
+    return ReportDocument(
         title=summary.name,
         kind="bench of answerers",
         about=f"{measure_told(board)} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
@@ -147,8 +147,8 @@ def answer_bench_document(summary: AnswerBenchSummary) -> Document:
             *_standings(board),
             *_legend(summary),
             *_conditions(board),
-            Part([*_shares(board), *_prices(board)], where="page"),
-            *(Part(_by_tag(board, table), where="page") for table in board.by_tag),
+            SurfacePart([*_shares(board), *_prices(board)], where="page"),
+            *(SurfacePart(_by_tag(board, table), where="page") for table in board.by_tag),
             _dots(board),
         ],
         skip=("board", "leaderboard"),
@@ -302,7 +302,7 @@ def _prices(board: AnswerBoard) -> list[Block]:
     return [
         Heading("Trade-offs", anchor="trade"),
         Paragraph(lead, tone="lead"),
-        Part(charts, kind="charts"),
+        SurfacePart(charts, kind="charts"),
         _took(board),
         Paragraph(said, tone="muted"),
         *_quantiles(board),

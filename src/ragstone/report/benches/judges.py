@@ -25,7 +25,6 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dots,
     Drawing,
     Heading,
@@ -33,7 +32,8 @@ from ragstone.report.document import (
     Made,
     Notes,
     Paragraph,
-    Part,
+    ReportDocument,
+    SurfacePart,
     dot,
     estimated,
     means,
@@ -106,11 +106,11 @@ def read_judge_bench(folder: Path) -> JudgeBenchSummary:
     return read_numbers(folder / BENCH, JudgeBenchSummary, "bench of judges", "ragstone bench judges")
 
 
-def judge_bench_document(summary: JudgeBenchSummary) -> Document:
+def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
     """Return the report of a bench: what to take, the cells in order, what the grid answers, and prices."""
     board = summary.board
     first, *others = recommendation(summary)
-    return Document(
+    return ReportDocument(
         title=summary.name,
         kind="bench of judges",
         about=f"{board.metric} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
@@ -124,7 +124,7 @@ def judge_bench_document(summary: JudgeBenchSummary) -> Document:
             *_standings(board),
             *_apart(board),
             *(_answers(summary.choice) if summary.choice else []),
-            Part(_prices(board), where="page"),
+            SurfacePart(_prices(board), where="page"),
             *_repeats(summary),
             Dots(
                 title=board.measure,
@@ -262,7 +262,7 @@ def _prices(board: JudgeBoard) -> list[Block]:
     )
     return [
         Heading("Agreement and price", anchor="price"),
-        *([Paragraph(lead, tone="lead"), Part(charts, kind="charts")] if charts else []),
+        *([Paragraph(lead, tone="lead"), SurfacePart(charts, kind="charts")] if charts else []),
         table_of("Prices", board.standings, columns),
         Paragraph(said, tone="muted"),
     ]

@@ -18,15 +18,15 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dots,
     Heading,
     Made,
     Notes,
     Pairs,
     Paragraph,
-    Part,
+    ReportDocument,
     Row,
+    SurfacePart,
     Table,
     Tone,
     dot,
@@ -90,10 +90,10 @@ def read_study(folder: Path) -> StudySummary:
     return read_numbers(folder / STUDY, StudySummary, "study", "ragstone bench languages")
 
 
-def study_document(study: StudySummary) -> Document:
+def study_document(study: StudySummary) -> ReportDocument:
     """Return the report of a study: the verdicts on retrieval and on answers, the matrices, wrong answers."""
     about = f"documents: {_by_lang(study.documents)} · questions: {_by_lang(study.questions)}"
-    return Document(
+    return ReportDocument(
         title=study.name,
         kind="study of languages",
         about=f"{about} · first {study.k} chunks",
@@ -207,7 +207,7 @@ def _wrong(study: StudySummary) -> list[Block]:
         ),
         Heading("Wrong answers", anchor="wrong", where="page"),
         Paragraph(lead, tone="lead", where="page"),
-        *(Part(_one_wrong(one), kind="differing", where="page") for one in study.wrong),
+        *(SurfacePart(_one_wrong(one), kind="differing", where="page") for one in study.wrong),
     ]
 
 

@@ -17,7 +17,6 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Dot,
     Dots,
     Drawing,
@@ -26,7 +25,8 @@ from ragstone.report.document import (
     Made,
     Notes,
     Paragraph,
-    Part,
+    ReportDocument,
+    SurfacePart,
     Table,
     Tone,
     dot,
@@ -93,11 +93,11 @@ def read_leaderboard(folder: Path) -> BenchSummary:
     return read_numbers(folder / LEADERBOARD, BenchSummary, "leaderboard", "ragstone bench retrievers")
 
 
-def bench_document(summary: BenchSummary) -> Document:
+def bench_document(summary: BenchSummary) -> ReportDocument:
     """Return the report of a bench: the leaderboard, its prices, its groups, and where it differs most."""
     board = summary.leaderboard
     basis = f"Ordered by {board.measure}: {board.why}. Measured on {based_on(board)}. {family(board)}"
-    return Document(
+    return ReportDocument(
         title=summary.name,
         kind="bench of retrievers",
         about=f"{counted(summary.counts)} · {plural(len(board.standings), 'configuration')}",
@@ -110,7 +110,7 @@ def bench_document(summary: BenchSummary) -> Document:
             Heading("Leaderboard", anchor="board"),
             *(_standings(board, k) for k in board.ks),
             *not_measured({one.configuration.name: one.reason for one in board.failed}),
-            Part([*_speed(board), *_groups(board)], where="page"),
+            SurfacePart([*_speed(board), *_groups(board)], where="page"),
             *_differing(summary),
             Dots(title=board.measure, dots=[_dot(row, board) for row in board.standings]),
         ],
@@ -249,8 +249,8 @@ def _differing(summary: BenchSummary) -> list[Block]:
             words=f"Where they differ most: {board.measure} (place of the relevant document)",
             anchor="differing",
         ),
-        Part(brief, where="terminal"),
-        *(Part(_question(one, summary), kind="differing", where="page") for one in board.differing),
+        SurfacePart(brief, where="terminal"),
+        *(SurfacePart(_question(one, summary), kind="differing", where="page") for one in board.differing),
     ]
 
 

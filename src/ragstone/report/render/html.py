@@ -17,9 +17,9 @@ from ragstone.report.document import (
     Block,
     Cell,
     Chart,
-    Document,
     Heading,
     Notes,
+    ReportDocument,
     RowList,
     Table,
     Tone,
@@ -44,13 +44,13 @@ TONES: dict[Tone, str] = {
 }
 
 
-def write_page(path: Path, document: Document) -> Path:
+def write_page(path: Path, document: ReportDocument) -> Path:
     """Write a document as a page, in place of one that is there, and return its path. Raises DataError."""
     return put_page(path, render_page(document))
 
 
 def render_page(
-    document: Document,
+    document: ReportDocument,
     *,
     script: str = "",
     embedded: Mapping[str, bytes] = {},
@@ -219,7 +219,7 @@ IMPORT = re.compile(r"import \{([^{}]*)\} from 'vega-util';")
 EXPORT = re.compile(r"export \{ expression as expressionInterpreter \};")
 
 
-class Drawn(msgspec.Struct, frozen=True, kw_only=True):
+class DrawnChart(msgspec.Struct, frozen=True, kw_only=True):
     """What the charts of one page need. script: the page's own; libraries: scripts that it runs later.
 
     All are empty where there is no chart: such a page does not carry what would draw it.
@@ -234,12 +234,12 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
         return [str(library) for library in self.libraries]
 
 
-def draw(charts: Sequence[Chart]) -> Drawn:
+def draw(charts: Sequence[Chart]) -> DrawnChart:
     """Return what these charts need of their page."""
     if not charts:
-        return Drawn(specs={}, libraries=[], script="")
+        return DrawnChart(specs={}, libraries=[], script="")
     specs = {chart.name: safe(script_json(chart.spec).decode()) for chart in charts}
-    return Drawn(specs=specs, libraries=[safe(text) for text in libraries()], script=asset("charts.js"))
+    return DrawnChart(specs=specs, libraries=[safe(text) for text in libraries()], script=asset("charts.js"))
 
 
 @cache

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from ragstone.report.document import (
     Block,
     Cell,
-    Document,
     Figure,
-    Finding,
     Findings,
     Fold,
     Heading,
+    HeadlineFinding,
     Listing,
     Notes,
     Pairs,
     Paragraph,
+    ReportDocument,
     Table,
     flat,
 )
@@ -34,7 +34,7 @@ LINKS = re.compile(r"@|#|://|www\.|\bGH-")
 UNSEEN = "\u200b"
 
 
-def render_markdown(document: Document) -> str:
+def render_markdown(document: ReportDocument) -> str:
     """Return the document, with room for all that a page shows in words."""
     return "\n\n".join([f"## {plain(document.title)}", *_parts(document.blocks)]) + "\n"
 
@@ -63,7 +63,7 @@ def _parts(blocks: Iterable[Block]) -> Iterator[str]:
                 yield f"<details><summary>{_line(summary)}</summary>\n\n{inner}\n\n</details>"
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(finding: HeadlineFinding) -> Iterator[str]:
     yield f"**{plain(finding.question)}**"
     if finding.figures:
         yield "\n".join(map(_figure, finding.figures))

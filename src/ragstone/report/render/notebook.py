@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.report.document import Document, Dot, Dots
+from ragstone.report.document import Dot, Dots, ReportDocument
 from ragstone.report.render.terminal import render_terminal
 from ragstone.report.wording import harmless, number
 from ragstone.tables.shown import Bundle
@@ -46,7 +46,7 @@ white-space:pre-wrap;max-width:32rem;overflow-wrap:anywhere}
 """
 
 
-def render_bundles(documents: Sequence[Document]) -> list[Bundle]:
+def render_bundles(documents: Sequence[ReportDocument]) -> list[Bundle]:
     """Return the words and tables, then each chart, every one with a plain text beside."""
     words = list(map(render_terminal, documents))
     drawn = [
@@ -56,13 +56,13 @@ def render_bundles(documents: Sequence[Document]) -> list[Bundle]:
     return [{"text/html": fragment(words), "text/plain": plain(words)}, *drawn]
 
 
-def render_html(documents: Sequence[Document]) -> str:
+def render_html(documents: Sequence[ReportDocument]) -> str:
     """Return the words, the tables and the drawn charts as one piece of HTML."""
     charts = "".join(f"<div>{svg(chart)}</div>\n" for chart in _charts(documents))
     return fragment(map(render_terminal, documents)) + charts
 
 
-def _charts(documents: Sequence[Document]) -> list[Dots]:
+def _charts(documents: Sequence[ReportDocument]) -> list[Dots]:
     return [block for one in documents for block in one.blocks if isinstance(block, Dots)]
 
 

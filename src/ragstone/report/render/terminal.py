@@ -7,12 +7,12 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
-    Document,
     Heading,
     Listing,
     Notes,
     Pairs,
     Paragraph,
+    ReportDocument,
     Table,
     Tone,
     flat,
@@ -37,7 +37,7 @@ STYLES: dict[Tone, str] = {
 }
 
 
-def render_terminal(document: Document) -> "Group":
+def render_terminal(document: ReportDocument) -> "Group":
     """Return the document: its title, its blocks, then what to know of the numbers and what was asked."""
     from rich.console import Group
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.records import Answer
-from ragstone.tables.interchange.traces import Kind, Step, answers_of
+from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of
 from ragstone.tables.interchange.values import (
     amount_in,
     answer_in,
@@ -54,7 +54,7 @@ def _is_trace(raw: Mapping[str, Any]) -> bool:
 
 def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
-    steps: list[Step] = []
+    steps: list[TraceStep] = []
     for number, raw in rows:
         if not isinstance(raw, dict):
             yield number, raw
@@ -67,8 +67,8 @@ def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
     yield from answers_of(steps, where)
 
 
-def _trace(number: int, raw: Mapping[str, Any]) -> Step:
-    return Step(
+def _trace(number: int, raw: Mapping[str, Any]) -> TraceStep:
+    return TraceStep(
         number=number,
         trace=_id(raw.get("id")),
         kind="trace",
@@ -83,7 +83,7 @@ def _trace(number: int, raw: Mapping[str, Any]) -> Step:
     )
 
 
-def _observation(number: int, raw: Mapping[str, Any]) -> Step:
+def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
     kind = _kind(raw)
     begun = seconds_at(raw.get("startTime", raw.get("start_time")))
     ended = seconds_at(raw.get("endTime", raw.get("end_time")))
@@ -91,7 +91,7 @@ def _observation(number: int, raw: Mapping[str, Any]) -> Step:
     if latency is None and begun is not None and ended is not None:
         latency = max(0.0, round(ended - begun, 6))
     names = ("providedModelName", "provided_model_name", "model")
-    return Step(
+    return TraceStep(
         number=number,
         trace=_id(raw.get("traceId", raw.get("trace_id"))),
         id=_id(raw.get("id")),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.tables.columns import as_list
-from ragstone.tables.interchange.traces import Kind, Step, answers_of
+from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of
 from ragstone.tables.interchange.values import (
     amount_in,
     answer_in,
@@ -42,7 +42,7 @@ def is_openinference(raw: Mapping[str, Any]) -> bool:
 
 def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
-    steps: list[Step] = []
+    steps: list[TraceStep] = []
     for number, raw in rows:
         if isinstance(raw, dict):
             steps += [_step(number, span) for span in _spans(raw)]
@@ -134,7 +134,7 @@ def _at(attributes: Mapping[str, Any], *path: str) -> Any:
     return here
 
 
-def _step(number: int, span: Mapping[str, Any]) -> Step:
+def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
     attributes = span["attributes"]
     kind = _KINDS.get(
         str(_at(attributes, "openinference", "span", "kind") or span.get("span_kind") or "").upper(), "other"
@@ -142,7 +142,7 @@ def _step(number: int, span: Mapping[str, Any]) -> Step:
     begun, ended = seconds_at(span.get("start_time")), seconds_at(span.get("end_time"))
     failed = str(span.get("status_code")).upper().endswith("ERROR")
     model = _at(attributes, "llm", "model_name")
-    return Step(
+    return TraceStep(
         number=number,
         trace=_id(span.get("trace_id")),
         id=_id(span.get("span_id")),

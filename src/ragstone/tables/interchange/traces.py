@@ -13,7 +13,7 @@ Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "other"]
 NO_OUTPUT = "the trace has no output"
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     """One span of a trace, or (kind `trace`) the trace itself.
 
     number: the line that it stands in. trace: None where it is not told, and so one of its own. asked,
@@ -39,7 +39,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     notes: Mapping[str, str | int | float | bool] = {}
 
 
-def answers_of(steps: Iterable[Step], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield a row of an answer sheet for each trace in which something was asked, in order of appearance.
 
     Question and answer are those of the top of the trace, else the first that was asked and the last that a
@@ -49,7 +49,7 @@ def answers_of(steps: Iterable[Step], where: str) -> Iterator[tuple[int, dict[st
     error.
     Raises DataError where nothing was asked in any of them.
     """
-    traces: dict[object, list[Step]] = {}
+    traces: dict[object, list[TraceStep]] = {}
     for step in steps:
         known = traces.get(step.trace, [])
         # Neither those without an id nor those that share one with another question are one trace.
@@ -68,11 +68,11 @@ def answers_of(steps: Iterable[Step], where: str) -> Iterator[tuple[int, dict[st
         )
 
 
-def _said(step: Step) -> tuple[str | None, str | None]:
+def _said(step: TraceStep) -> tuple[str | None, str | None]:
     return step.asked, step.answered
 
 
-def _row(steps: Sequence[Step]) -> dict[str, Any] | None:
+def _row(steps: Sequence[TraceStep]) -> dict[str, Any] | None:
     steps = sorted(steps, key=lambda step: (step.started is None, step.started or 0.0))
     top = _top(steps)
     said = [step for step in steps if step.kind not in ("retriever", "reranker", "embedding")]
@@ -101,7 +101,7 @@ def _row(steps: Sequence[Step]) -> dict[str, Any] | None:
     return {field: value for field, value in row.items() if value is not None}
 
 
-def _notes(steps: Sequence[Step], top: Step) -> dict[str, Any]:
+def _notes(steps: Sequence[TraceStep], top: TraceStep) -> dict[str, Any]:
     """Return what is known of a trace beside its answer: its id, when it began, what its spans noted."""
     begun = [step.started for step in steps if step.started is not None]
     notes: dict[str, Any] = {}
@@ -114,7 +114,7 @@ def _notes(steps: Sequence[Step], top: Step) -> dict[str, Any]:
     )
 
 
-def _top(steps: Sequence[Step]) -> Step:
+def _top(steps: Sequence[TraceStep]) -> TraceStep:
     """Return the trace itself, else the first span that has no parent here and was asked something."""
     ids = {step.id for step in steps if step.id}
     roots = [step for step in steps if step.parent not in ids] or list(steps)
@@ -124,7 +124,7 @@ def _top(steps: Sequence[Step]) -> Step:
     )
 
 
-def _contexts(steps: Sequence[Step]) -> list[dict[str, Any]] | None:
+def _contexts(steps: Sequence[TraceStep]) -> list[dict[str, Any]] | None:
     ranked = [step.contexts for step in steps if step.kind == "reranker" and step.contexts is not None]
     found = ranked[-1:] or [
         step.contexts for step in steps if step.kind == "retriever" and step.contexts is not None
@@ -134,7 +134,7 @@ def _contexts(steps: Sequence[Step]) -> list[dict[str, Any]] | None:
     return list({context["text"]: context for some in found[::-1] for context in some[::-1]}.values())[::-1]
 
 
-def _usage(steps: Sequence[Step]) -> dict[str, int] | None:
+def _usage(steps: Sequence[TraceStep]) -> dict[str, int] | None:
     known = [step.tokens for step in steps if step.tokens is not None]
     if not known:
         return None
@@ -142,7 +142,7 @@ def _usage(steps: Sequence[Step]) -> dict[str, int] | None:
     return {"input": given, "output": made, "cached": cached, "calls": len(known)}
 
 
-def _cost(models: Sequence[Step], top: Step) -> float | None:
+def _cost(models: Sequence[TraceStep], top: TraceStep) -> float | None:
     """Return what all calls of models cost; None unless the price of each is known, or that of the trace."""
     known = [step.cost_usd for step in models if step.cost_usd is not None]
     if top.kind == "trace" and top.cost_usd is not None:

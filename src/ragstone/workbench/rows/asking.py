@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.records import STATUSES
-from ragstone.report.embedded import Cell, Column, Line
+from ragstone.report.embedded import Cell, ColumnView, LineView
 from ragstone.workbench.rows.indexing import CODES, plain
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
     """A page of lines. n: questions that fit; of: all. results: result -> questions that have it."""
 
-    lines: list[Line]
+    lines: list[LineView]
     n: int
     of: int
     page: int
@@ -72,26 +72,26 @@ class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
     groups: (key, value, questions), the largest; n_groups: of all. causes: with their questions.
     """
 
-    columns: list[Column]
+    columns: list[ColumnView]
     groups: list[tuple[str, str, int]]
     n_groups: int
     causes: list[tuple[str, int]]
 
 
-def columns_in(con: "duckdb.DuckDBPyConnection", told: Sequence[Column]) -> list[Column]:
+def columns_in(con: "duckdb.DuckDBPyConnection", told: Sequence[ColumnView]) -> list[ColumnView]:
     """Return the columns of an index by number, with what the summary of the run tells of them."""
     known = {(one.system, one.judge, one.metric, one.model): one for one in told}
     rows = con.execute("SELECT system, judge, metric, model, low, high FROM columns ORDER BY col").fetchall()
     return [
         known.get((system, judge, metric, model))
-        or Column(
+        or ColumnView(
             system=system, judge=judge, metric=metric, model=model, low=_number(low), high=_number(high)
         )
         for system, judge, metric, model, low, high in rows
     ]
 
 
-def head_in(con: "duckdb.DuckDBPyConnection", told: Sequence[Column]) -> RowsHead:
+def head_in(con: "duckdb.DuckDBPyConnection", told: Sequence[ColumnView]) -> RowsHead:
     """Return the judges of an index, and what the menus of groups and causes offer."""
     rows = con.execute(
         "SELECT name, value, count(*) n FROM groups GROUP BY ALL ORDER BY n DESC, min(place)"
@@ -104,7 +104,7 @@ def head_in(con: "duckdb.DuckDBPyConnection", told: Sequence[Column]) -> RowsHea
     return RowsHead(columns=columns_in(con, told), groups=kept, n_groups=len(rows), causes=causes)
 
 
-def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[Column]) -> Lines:
+def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[ColumnView]) -> Lines:
     """Return a page of lines. Raises DataError for a filter that there is not."""
     places = _chosen_columns(chosen, columns)
     where, values = _where(chosen, len(places))
@@ -124,7 +124,7 @@ def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Seque
     )
 
 
-def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns: int) -> list[Line]:
+def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns: int) -> list[LineView]:
     """Return the lines of questions, in this order, with their cells."""
     if not places:
         return []
@@ -134,7 +134,7 @@ def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns:
     rows = con.execute(f"SELECT place, col, status, score FROM cells WHERE place IN ({wanted})").fetchall()  # noqa: S608
     for place, column, status, score in rows:
         cells[place][column] = score if status == CODES["scored"] else STATUSES[status]
-    decode = msgspec.json.Decoder(Line).decode
+    decode = msgspec.json.Decoder(LineView).decode
     return [msgspec.structs.replace(decode(texts[place]), cells=cells[place]) for place in places]
 
 
@@ -150,7 +150,7 @@ def place_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
     return found[0] if found else None
 
 
-def _chosen_columns(chosen: RowFilter, columns: Sequence[Column]) -> list[int]:
+def _chosen_columns(chosen: RowFilter, columns: Sequence[ColumnView]) -> list[int]:
     if chosen.judge is not None:
         if not 0 <= chosen.judge < len(columns):
             raise DataError("There is no such judge in this run: open its page anew.")

@@ -20,7 +20,7 @@ import numpy as np
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import STATUSES, Ranking, Status, alternatives
 from ragstone.report.blame import read_blame, read_causes
-from ragstone.report.embedded import Line
+from ragstone.report.embedded import LineView
 from ragstone.report.joining import first_rank, preview, worst_rank
 from ragstone.retrieval.evaluate import ranked_documents
 from ragstone.tables.private import make_folder
@@ -272,7 +272,7 @@ class _Reading:
             share = np.where(width > 0, (cells["score"] - low) / width, cells["score"])
         return {**cells, "share": share}
 
-    def _line(self, question_id: str, seen: _Seen) -> tuple[Line, str]:
+    def _line(self, question_id: str, seen: _Seen) -> tuple[LineView, str]:
         """Return the line of a question, without its cells, and the words that a search looks through."""
         question = seen.question
         sources: list[_IndexedText] = [*([question] if question else []), *seen.answers]
@@ -284,7 +284,7 @@ class _Reading:
             for answer in seen.answers
             if answer.contexts is not None
         ]
-        line = Line(
+        line = LineView(
             id=question_id,
             cells=[],
             question=text,
@@ -300,7 +300,7 @@ class _Reading:
         return line, plain("\n".join([*words, *(row.answer for row in seen.answers)]))
 
 
-def groups_of(line: Line) -> list[tuple[str, str]]:
+def groups_of(line: LineView) -> list[tuple[str, str]]:
     """Return the tags of a question and, first, its language, which may be a tag as well."""
     tags = list((line.tags or {}).items())
     known = line.lang is None or ("lang", line.lang) in tags
@@ -328,7 +328,9 @@ def _relevant(question: _Question | None) -> set[str]:
 
 
 def _of_lines(
-    lines: list[tuple[Line, str]], of: Callable[[Line], Sequence[tuple[str, ...]]], names: tuple[str, ...]
+    lines: list[tuple[LineView, str]],
+    of: Callable[[LineView], Sequence[tuple[str, ...]]],
+    names: tuple[str, ...],
 ) -> Table:
     """Return a table of what lines have several of."""
     found = [(place, each) for place, (line, _) in enumerate(lines) for each in of(line)]

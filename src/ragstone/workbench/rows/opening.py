@@ -11,9 +11,9 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
-from ragstone.report.asked import CALLS_FILE, Asked, read_asked
-from ragstone.report.embedded import Column
-from ragstone.report.joining import Opened, open_question
+from ragstone.report.asked import CALLS_FILE, AskedCall, read_asked
+from ragstone.report.embedded import ColumnView
+from ragstone.report.joining import OpenedRows, open_question
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
 from ragstone.tables.private import make_folder
@@ -32,10 +32,10 @@ Rows = dict[str, list[bytes]]
 def opened_in(
     con: "duckdb.DuckDBPyConnection",
     question_id: str,
-    columns: Sequence[Column],
+    columns: Sequence[ColumnView],
     summary: RunSummary,
     causes: Mapping[str, list[Caused]],
-) -> Opened | None:
+) -> OpenedRows | None:
     """Return a question as the report opens it, with whole texts; None where the run has no such question.
 
     Raises DataError where a file was changed while it was read.
@@ -141,7 +141,7 @@ class _Pieces(msgspec.Struct):
     of: dict[str, list[int]]
 
 
-def conversations(run: Path, question_id: str, kept: Path) -> list[Asked]:
+def conversations(run: Path, question_id: str, kept: Path) -> list[AskedCall]:
     """Return the conversations of one question, in the order of the run. kept: a folder for the pieces.
 
     The first call for a run takes a second or two for each 100,000 conversations. Raises DataError for a
@@ -156,7 +156,7 @@ def conversations(run: Path, question_id: str, kept: Path) -> list[Asked]:
             start, size = pieces.pieces[number]
             file.seek(start)
             lines = zlib.decompress(file.read(size)).splitlines()
-            found += [msgspec.json.decode(line, type=Asked) for line in lines]
+            found += [msgspec.json.decode(line, type=AskedCall) for line in lines]
     return [one for one in found if one.question_id == question_id]
 
 
