@@ -149,7 +149,6 @@ ENVELOPE_KB = 64  # what a form adds to its file
 BODY_TIMES = 16  # the messages of a client that sends the whole conversation
 DRAINED = 16 << 20
 DRAIN_S = 10.0
-LOCAL_NAMES = ("localhost", "")
 METHODS = b"GET, POST, DELETE, OPTIONS"
 
 HEADERS = (

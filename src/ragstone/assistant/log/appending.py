@@ -4,12 +4,9 @@ Lines go through one thread, which writes all that waits and then flushes the di
 concurrent exchanges share that flush. A process has files of its own, so that several may share a folder.
 """
 
-import asyncio
 import contextlib
 import os
-import queue
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -17,17 +14,16 @@ from typing import NamedTuple
 from ragstone.errors import DataError
 from ragstone.tables.journal import mend, sync_folder
 from ragstone.tables.private import make_folder
+from ragstone.tables.writer_thread import WriterThread
 
 AT_ONCE = 32  # lines that wait for one flush of the disk: those behind them are still to be masked
 
 
 class _WaitingLine(NamedTuple):
-    """A line that is to be made and written, and who waits for it."""
+    """A line that is to be made and written."""
 
     make: Callable[[], bytes]
     now: datetime
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[None]
 
 
 class Appender:
@@ -44,8 +40,7 @@ class Appender:
         self._rotate_bytes = rotate_bytes
         self._file: int | None = None
         self._size = 0
-        self._waiting: queue.SimpleQueue[_WaitingLine | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._thread: WriterThread[_WaitingLine, None] | None = None
         try:
             make_folder(folder)
             if not os.access(folder, os.W_OK | os.X_OK):
@@ -62,51 +57,30 @@ class Appender:
         names the file, if the line begins one. Cancelling the caller does not take the line back.
         """
         if self._thread is None:
-            self._thread = threading.Thread(target=self._write, name=f"ragstone-{self._name}", daemon=True)
-            self._thread.start()
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-        self._waiting.put(_WaitingLine(make, now, loop, done))
-        await done
+            self._thread = WriterThread(
+                f"ragstone-{self._name}", self._write, if_closed="the log is closed", most=AT_ONCE
+            )
+        await self._thread.post(_WaitingLine(make, now))
 
     def close(self) -> None:
         """Write what waits, and close the file. A later line opens another one."""
         if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join()
+            self._thread.close()
             self._thread = None
         self._leave()
 
-    def _write(self) -> None:
-        for lines in self._batches():
-            outcomes = [self._put(line) for line in lines]
-            if None in outcomes:
-                try:
-                    os.fsync(self._file if self._file is not None else -1)
-                    self.problem = None
-                except OSError as mistake:
-                    self._leave()  # what it holds is uncertain now, and nothing more is put behind it
-                    failure = self._failed(mistake)
-                    outcomes = [outcome or failure for outcome in outcomes]
-            _tell(lines, outcomes)
-
-    def _batches(self) -> Iterator[list[_WaitingLine]]:
-        """Yield what waits, at most AT_ONCE of it, each time that something does, until a None."""
-        while True:
-            lines: list[_WaitingLine] = []
-            line = self._waiting.get()
-            while line is not None:
-                lines.append(line)
-                if len(lines) == AT_ONCE:
-                    break
-                try:
-                    line = self._waiting.get_nowait()
-                except queue.Empty:
-                    break
-            if lines:
-                yield lines
-            if line is None:
-                return
+    def _write(self, lines: list[_WaitingLine]) -> Sequence[Exception | None]:
+        """Write lines and flush the disk once for all; return why each was not written."""
+        outcomes = [self._put(line) for line in lines]
+        if None in outcomes:
+            try:
+                os.fsync(self._file if self._file is not None else -1)
+                self.problem = None
+            except OSError as mistake:
+                self._leave()  # what it holds is uncertain now, and nothing more is put behind it
+                failure = self._failed(mistake)
+                outcomes = [outcome or failure for outcome in outcomes]
+        return outcomes
 
     def _put(self, line: _WaitingLine) -> Exception | None:
         """Write one line; return why it was not."""
@@ -203,18 +177,3 @@ def _lock(file: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _tell(lines: Sequence[_WaitingLine], outcomes: Sequence[Exception | None]) -> None:
-    for line, outcome in zip(lines, outcomes, strict=True):
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            line.loop.call_soon_threadsafe(_land, line.done, outcome)
-
-
-def _land(done: asyncio.Future[None], outcome: Exception | None) -> None:
-    if done.done():
-        return
-    if outcome is None:
-        done.set_result(None)
-    else:
-        done.set_exception(outcome)
