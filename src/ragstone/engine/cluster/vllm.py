@@ -12,12 +12,12 @@ import msgspec
 from ragstone.config import EngineSection, Settings
 from ragstone.engine.cluster.starting import connected
 from ragstone.errors import ModelError
+from ragstone.llm.models import IN_ROUNDS
 from ragstone.llm.prompt import Alternative, Completion, Prompt, Token
 from ragstone.llm.rounds import AnsweredCall
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.records import Usage
 
-TRANSPORT = "vllm/"
 BATCH = 64
 
 Row = dict[str, Any]
@@ -66,7 +66,7 @@ def _processor(model: str, engine: EngineSection, n_gpus: int) -> Any:  # noqa: 
 
     each = max(1, int(engine.worker_gpus))
     config = vLLMEngineProcessorConfig(
-        model_source=model.removeprefix(TRANSPORT),
+        model_source=model.removeprefix(IN_ROUNDS),
         engine_kwargs={"tensor_parallel_size": each, "enable_prefix_caching": True},
         concurrency=engine.workers or max(1, n_gpus // each),
         batch_size=BATCH,
