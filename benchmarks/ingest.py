@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pypdfium2
 
-from ragstone.corpus.file import File
 from ragstone.corpus.readers.pdf.reader import read_pdf
+from ragstone.files.file import File
 from ragstone.records import Document
 
 PDFS = Path(__file__).parents[1].parent / "shared" / "data" / "pdfs"

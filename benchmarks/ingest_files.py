@@ -16,7 +16,7 @@ from pathlib import Path
 from ragstone.corpus.duplicates import find_duplicates
 from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.ingest import read_corpus
-from ragstone.corpus.language import detect_language, detect_languages
+from ragstone.files.language import detect_language, detect_languages
 from ragstone.records import Document
 
 ROUNDS = 3
@@ -91,8 +91,8 @@ def bench_book(path: Path) -> None:
             pass
         book.close()
 
-    from ragstone.corpus.file import File
-    from ragstone.corpus.readers.xlsx import read_xlsx
+    from ragstone.files.file import File
+    from ragstone.files.xlsx import read_xlsx
 
     ours, theirs = fastest([lambda: list(read_xlsx(File(path, "a.xlsx"))), peer])
     row("Excel, 20,000 rows of 10 cells, ours", ours, 20_000, "rows")

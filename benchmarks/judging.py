@@ -77,7 +77,7 @@ def make_sheet(folder: str, base_url: str, n: int) -> None:
 def judged(folder: str, n: int) -> Timing:
     """Return what judging the sheet of n answers takes."""
     options = ("--judge", "correctness", "--model", "openai/fake", "--force")
-    return timed(folder, "judge", f"answers{n}.jsonl", *options)
+    return timed(folder, "judge", f"answers{n}.jsonl", *options, "-o", "judgements.jsonl")
 
 
 def called(base_url: str, n: int) -> Timing:
@@ -114,7 +114,8 @@ def main() -> None:
         show("ragstone --help", median([timed(folder, "--help") for _ in range(RUNS)]), None, "<= 0.3 s")
         if EVOUNA.is_file():
             judge = [
-                timed(folder, "judge", str(EVOUNA), "--judge", "containment", "--force") for _ in range(RUNS)
+                timed(folder, "judge", str(EVOUNA), "--judge", "containment", "-o", "judgements.jsonl")
+                for _ in range(RUNS)
             ]
             agree = [timed(folder, "agree", "judgements.jsonl", str(EVOUNA)) for _ in range(RUNS)]
             show("judge evouna tq600 (3,000 rows) by containment", median(judge), 3000, "")

@@ -50,7 +50,17 @@ SEED = 18
 def judging(folder: Path, out: str) -> subprocess.Popen[bytes]:
     """Start `ragstone judge` on the sheet of a folder."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith("OPENAI_")}
-    command = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance"]
+    command = [
+        sys.executable,
+        "-m",
+        "ragstone",
+        "judge",
+        "answers.jsonl",
+        "--judge",
+        "relevance",
+        "-o",
+        "judgements.jsonl",
+    ]
     command += ["--model", MODEL, "-o", out]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -33,16 +33,16 @@ from ragstone.assistant.answering.answering import Answering  # noqa: E402
 from ragstone.assistant.answering.documents import documents_tool  # noqa: E402
 from ragstone.assistant.answering.prompting import load_answering_prompt  # noqa: E402
 from ragstone.assistant.conversation import Asked, Passage, Turn  # noqa: E402
-from ragstone.assistant.guards import scope_guard  # noqa: E402
+from ragstone.assistant.domain import load_domain  # noqa: E402
 from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments  # noqa: E402
 from ragstone.assistant.planning.loop import MOST_ASKED, conversation_language, n_asked  # noqa: E402
 from ragstone.assistant.planning.model import model_chooser  # noqa: E402
 from ragstone.assistant.planning.slots import courtesy_in, know_by_words  # noqa: E402
 from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction  # noqa: E402
 from ragstone.assistant.planning.words import words_chooser  # noqa: E402
+from ragstone.assistant.scope import scope_guard  # noqa: E402
 from ragstone.assistant.tool import Tool  # noqa: E402
-from ragstone.config import Settings  # noqa: E402
-from ragstone.config.serving import DEFAULT_SCOPE  # noqa: E402
+from ragstone.config import AssistantSection, Settings  # noqa: E402
 from ragstone.corpus.tags import Tag, load_tags  # noqa: E402
 from ragstone.embedding.gathering import Gathered  # noqa: E402
 from ragstone.embedding.opening import open_embedder  # noqa: E402
@@ -50,6 +50,7 @@ from ragstone.engine.session import open_session  # noqa: E402
 from ragstone.llm import CallFailed, Prompt, Reply  # noqa: E402
 
 TODAY = date(2026, 11, 21)
+FARM = load_domain(AssistantSection(), EXAMPLES / "texts")
 
 
 class Labelled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,6 +81,7 @@ def state_of(one: Labelled, known: Any) -> AgentState:  # noqa: ANN401 - a funct
         asked=asked,
         lang=conversation_language(asked),
         today=TODAY,
+        domain=FARM,
         known=known(asked),
         may_ask=n_asked(asked) < MOST_ASKED,
     )
@@ -90,7 +92,7 @@ async def outcome(one: Labelled, choose: Choose, menu: Menu, known: Any) -> tupl
     state = state_of(one, known)
     if state.lang != one.lang:
         return "language", ChosenAction(action=state.lang)
-    if courtesy_in(state.asked.question, state.lang):
+    if courtesy_in(state.asked.question, state.lang, FARM):
         chosen = ChosenAction(action="greeting")
     else:
         try:
@@ -136,7 +138,7 @@ def made_tools(weather: Tool, tags: list[Tag], embed: Any) -> list[Tool]:  # noq
         context_tokens=8192,
     )
     return [
-        documents_tool(no_search, answering, k=5, tags=tags),
+        documents_tool(no_search, answering, k=5, tags=tags, examples=FARM.searches()),
         weather,
         crops_tool(EXAMPLES / "crops.csv"),
         videos_tool(EXAMPLES / "videos.csv", embed),
@@ -164,17 +166,17 @@ def tell(title: str, found: list[Found], seconds: float, *, wrong: bool) -> None
 async def measured(turns: list[Labelled], model: str | None) -> tuple[list[Found], float]:
     """Return what became of each turn, and the seconds that all of them took; model None: by words."""
     tags = load_tags(EXAMPLES / "tags.toml")
-    known = know_by_words(tags)
+    known = know_by_words(tags, FARM)
     with tempfile.TemporaryDirectory() as folder:
         settings, embedder = Settings(root=folder), open_embedder("packaged")
         async with open_session(settings) as session, weather_tool(WeatherOptions()) as weather:
-            menu = menu_of(made_tools(weather, tags, embedder))
+            menu = menu_of(made_tools(weather, tags, embedder), FARM.slots)
             if model is None:
-                guard = scope_guard(DEFAULT_SCOPE, [], embedder)
+                guard = scope_guard(FARM, [], embedder)
                 choose = words_chooser(menu.tools, Gathered(embedder), guard)
             else:
                 ask = await session.models.ask(model)
-                choose = model_chooser(menu, ask, scope=DEFAULT_SCOPE, secret=b"s" * 32, budget=1500)
+                choose = model_chooser(menu, ask, secret=b"s" * 32, budget=1500)
             await outcome(turns[0], choose, menu, known)  # the model is loaded, the examples embedded
             started = time.perf_counter()
             found = []

@@ -25,10 +25,11 @@ from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.records import Chunk, Document, Question
 from ragstone.retrieval.deps import RetrieverDeps
-from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
+from ragstone.retrieval.evaluate import evaluate_rankings
 from ragstone.retrieval.measures import Grades
 from ragstone.retrieval.relevance import missing_documents
 from ragstone.retrieval.search import build_search
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables import read_rows
 
 PACKS = Path(__file__).parents[2] / "shared" / "data"
@@ -114,10 +115,10 @@ async def measure(
     """Return the summary, the seconds to index and the seconds to search."""
     questions = pack.questions[1::2] if held_out else pack.questions
     started = time.perf_counter()
-    means = RetrieverDeps(retrievers=DECLARED)
+    deps = RetrieverDeps(retrievers=DECLARED)
     if embed:
-        means = msgspec.structs.replace(means, open_embedder=lambda _name: embed)
-    search = await build_search(retriever, pack.chunks, means)
+        deps = msgspec.structs.replace(deps, open_embedder=lambda _name: embed)
+    search = await build_search(retriever, pack.chunks, deps)
     indexed = time.perf_counter()
     rankings = await search(questions, DEPTH)
     searched = time.perf_counter()

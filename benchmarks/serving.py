@@ -37,6 +37,7 @@ from aiohttp import web
 
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Asked, Emit, Said, Step, TextPiece
+from ragstone.assistant.domain import Domain
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
 from ragstone.assistant.log.exchange_log import open_log
 from ragstone.config import Settings
@@ -169,7 +170,13 @@ async def api_alone(folder: Path) -> None:
 
     knowledge = cast("KnowledgeBase", None)  # nothing of it is asked for
     assistant = Assistant(
-        respond=speaking, answer=never, health=well, knowledge=knowledge, log=log, scope="", languages=("en",)
+        respond=speaking,
+        answer=never,
+        health=well,
+        knowledge=knowledge,
+        log=log,
+        domain=Domain(),
+        languages=("en",),
     )
     settings = Settings(serve=ServeSection(port=0, requests_per_minute=1_000_000), root=str(folder))
     with listen("127.0.0.1", 0) as bound:

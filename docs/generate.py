@@ -24,10 +24,9 @@ from ragstone import config, errors, records
 from ragstone.cli.app import app_of
 from ragstone.judging import judge_names, load_judge
 from ragstone.judging.fields import Example, Member
-from ragstone.judging.judge import EVERY_KEY, KINDS
+from ragstone.judging.judge import KEYS, KINDS, type_of_kind
 from ragstone.judging.rubric import Criterion
-from ragstone.tables.columns import columns_of
-from ragstone.tables.names import ALIASES, fields_of
+from ragstone.tables.names import ALIASES, accepted_names, fields_of
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -109,9 +108,9 @@ def _keys(section: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
 
 def _judge_keys() -> tuple[Heads, Rows, bool]:
     """Return the keys of judges' files, with the default that each has where the kind has the key."""
-    rows = {row[0]: row for kind in KINDS.values() for row in _keys(kind)[1]}
+    rows = {row[0]: row for kind in reversed(KINDS) for row in _keys(type_of_kind(kind))[1]}
     rows["`kind`"] = ["`kind`", ", ".join(f"`{kind}`" for kind in KINDS), "required"]
-    return ["key", "type", "default"], [rows[f"`{key}`"] for key in EVERY_KEY], True
+    return ["key", "type", "default"], [rows[f"`{key}`"] for key in KEYS], True
 
 
 def _default(field: msgspec.structs.FieldInfo) -> str:
@@ -149,10 +148,10 @@ def _columns() -> tuple[Heads, Rows, bool]:
     """Return what other tools' columns are read as."""
     rows = []
     for row_type in ALIASES:
-        for field in fields_of(row_type):
-            others = [name for name, spot in columns_of(row_type).items() if spot.field == field]
-            if len(others) > 1:
-                names = ", ".join(f"`{name}`" for name in others if name != field)
+        for field in dict.fromkeys((*fields_of(row_type), *ALIASES[row_type])):
+            others = accepted_names(row_type, field)[1:]
+            if others:
+                names = ", ".join(f"`{name}`" for name in others)
                 rows.append([row_type.__name__, f"`{field}`", names])
     return ["row", "field", "also read from, the first that holds a value"], rows, False
 
@@ -194,6 +193,7 @@ SECTIONS = {
     "assistant.log": config.LogSection,
     "assistant.mcp": config.McpServer,
     "systems.rag": config.RagSystem,
+    "systems.extractive": config.ExtractiveSystem,
     "systems.chat": config.ChatSystem,
     "systems.http": config.HttpSystem,
     "systems.python": config.PythonSystem,

@@ -2,14 +2,21 @@
 
 import contextlib
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragstone.config import ModelSettings, Price, Settings, choose, convert_section, load_settings
+from ragstone.config import (
+    ExtractiveSystem,
+    ModelSettings,
+    Price,
+    Settings,
+    choose,
+    convert_section,
+    load_settings,
+)
 from ragstone.errors import ConfigError
 from ragstone.flows.build.styles import load_style
 from ragstone.judging import load_judge
@@ -32,18 +39,18 @@ def mistake_in(folder: Path, text: str) -> str:
     return str(caught.value).removeprefix(str(path))
 
 
-def test_without_a_file_everything_has_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_file_everything_has_its_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load_settings() == Settings()
 
 
-def test_the_file_of_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_of_the_working_folder_is_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "[run]\nname = 'mine'\n")
     assert load_settings().run.name == "mine"
 
 
-def test_all_settings_of_a_model_are_read(tmp_path: Path) -> None:
+def test_all_settings_of_a_model_are_read(tmp_path):
     path = write(
         tmp_path,
         """
@@ -68,7 +75,7 @@ def test_all_settings_of_a_model_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_model_of_the_run_is_asked_by_stages_that_name_none(tmp_path: Path) -> None:
+def test_model_of_the_run_is_asked_by_stages_that_name_none(tmp_path):
     file = tmp_path / "ragstone.toml"
     file.write_text('[run]\nmodel = "openai/one"\n\n[judge]\nmodel = "openai/other"\n')
     settings = load_settings(file)
@@ -78,7 +85,7 @@ def test_model_of_the_run_is_asked_by_stages_that_name_none(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("made", ['sheet = "answers.jsonl"', 'system = "mine"'])
-def test_model_of_the_run_does_not_answer_what_is_answered_elsewhere(made: str, tmp_path: Path) -> None:
+def test_model_of_the_run_does_not_answer_what_is_answered_elsewhere(made, tmp_path):
     file = tmp_path / "ragstone.toml"
     file.write_text(f'[run]\nmodel = "openai/one"\n\n[answer]\n{made}\n')
     settings = load_settings(file)
@@ -86,7 +93,7 @@ def test_model_of_the_run_does_not_answer_what_is_answered_elsewhere(made: str, 
     assert settings.judge.model == "openai/one"
 
 
-def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     loaded = load_settings(write(tmp_path, "[questions]\npath = 'data/q.jsonl'\n"))
     assert loaded.path("data/q.jsonl") == tmp_path / "data" / "q.jsonl"
@@ -189,16 +196,16 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("text", "said"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_every_mistake_is_named_with_its_line_and_the_fix(text: str, said: str, tmp_path: Path) -> None:
+def test_every_mistake_is_named_with_its_line_and_the_fix(text, said, tmp_path):
     assert mistake_in(tmp_path, text).startswith(said)
 
 
-def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path):
     with pytest.raises(ConfigError, match=r"none.toml: no such file. Make one with: ragstone new DIR"):
         load_settings(tmp_path / "none.toml")
 
 
-def test_a_folder_or_other_bytes_cannot_be_read(tmp_path: Path) -> None:
+def test_a_folder_or_other_bytes_cannot_be_read(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         load_settings(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b"[run]\nname = '\xe9'\n")
@@ -206,7 +213,7 @@ def test_a_folder_or_other_bytes_cannot_be_read(tmp_path: Path) -> None:
         load_settings(tmp_path / "latin.toml")
 
 
-def test_what_the_caller_gives_goes_before_the_file() -> None:
+def test_what_the_caller_gives_goes_before_the_file():
     loaded = Settings()
     assert choose(loaded, "chunk", size=5, overlap=None).chunk == msgspec.structs.replace(
         loaded.chunk, size=5
@@ -225,7 +232,7 @@ TABLES = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(NAMES), TABLES, max_size=4))
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_whatever_stands_in_a_file_is_read_or_explained(table: dict[str, Any]) -> None:
+def test_whatever_stands_in_a_file_is_read_or_explained(table):
     with contextlib.suppress(ConfigError):  # nothing else is raised
         convert_section(table, Settings, Path("ragstone.toml"), "")
 
@@ -261,3 +268,20 @@ def test_a_tool_that_has_moved_to_the_example_says_what_to_write_instead(tmp_pat
         load_settings(file)
     assert str(caught.value).startswith(f"{file}:2: ")
     assert instead in str(caught.value)
+
+
+def test_a_system_may_stand_in_the_answer_table(tmp_path):
+    mine = '[systems]\nmine = { kind = "python", call = "a:b" }\n'
+    read = load_settings(write(tmp_path, f'[answer]\nsystem = {{ kind = "extractive", k = 3 }}\n{mine}'))
+    assert read.answer.system == "extractive"
+    assert read.systems["extractive"] == ExtractiveSystem(k=3)
+    assert set(read.systems) == {"extractive", "mine"}
+
+
+def test_a_mistake_in_a_system_of_the_answer_table_is_found_there(tmp_path):
+    told = mistake_in(tmp_path, '[answer]\nlimit = 3\n[answer.system]\nkind = "extractive"\nsentence = 3\n')
+    assert "5: unknown key 'sentence'. Did you mean 'sentences'" in told
+    told = mistake_in(tmp_path, '[answer]\nsystem = { kind = "extractiv" }\n')
+    assert "2: unknown kind 'extractiv'. Did you mean 'extractive'" in told
+    twice = '[systems]\nrag = { kind = "rag" }\n[answer]\nsystem = { kind = "rag", k = 3 }\n'
+    assert 'Write system = "rag"' in mistake_in(tmp_path, twice)

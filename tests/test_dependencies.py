@@ -23,16 +23,16 @@ def asked_for() -> dict[str, set[str]]:
     return found
 
 
-def test_the_page_names_every_package_with_its_extras_and_no_other() -> None:
+def test_the_page_names_every_package_with_its_extras_and_no_other():
     assert {name: set(extras.split(", ")) for name, extras, _file in ROW.findall(PAGE)} == asked_for()
 
 
-def test_the_files_it_points_at_are_there() -> None:
+def test_the_files_it_points_at_are_there():
     files = [file for _name, _extras, file in ROW.findall(PAGE)]
     assert [file for file in files if not (ROOT / "docs" / file).is_file()] == []
 
 
-def test_every_bound_that_it_says_was_raised_stands_in_the_file() -> None:
+def test_every_bound_that_it_says_was_raised_stands_in_the_file():
     stated = re.search(r"\| what failed below \|\n.*\n((?:\|.*\n)+)", PAGE)
     assert stated is not None
     pairs = re.findall(

@@ -103,7 +103,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpe
 
 @pytest.mark.docs
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_block_of_the_page_runs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_block_of_the_page_runs(page, folder, capsys):
     names: dict[str, object] = {"__name__": "__main__"}
     printed = ""
     for block in blocks_of(page.read_text(encoding="utf-8")):
@@ -269,18 +269,18 @@ def generate() -> ModuleType:
     return module
 
 
-def test_what_is_made_from_the_code_is_current(generate: ModuleType) -> None:
+def test_what_is_made_from_the_code_is_current(generate):
     for path, text in generate.pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is not current. Run: make docs"
 
 
-def test_table_without_a_meaning_is_refused(generate: ModuleType) -> None:
+def test_table_without_a_meaning_is_refused(generate):
     with pytest.raises(ValueError, match="write the meaning of `seed`"):
         generate.fill_tables("<!-- table: run -->\n| `name` | text | `run` | the folder |\n<!-- end -->")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere(page):
     for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
         there = (page.parent / target).resolve() if target else page
         assert there.exists(), f"{page.name} links to {target}, which is not there"
@@ -298,7 +298,7 @@ def anchors_of(page: Path) -> set[str]:
     "row_type",
     get_args(records.AnyRow),
 )
-def test_example_of_each_row_is_such_a_row(row_type: type) -> None:
+def test_example_of_each_row_is_such_a_row(row_type):
     page = (DOCS / "files.md").read_text(encoding="utf-8")
     section = page.partition(f"\n## {row_type.__name__}\n")[2].partition("\n## ")[0]
     examples = [block.text for block in blocks_of(section) if block.kind == "jsonl"]
@@ -308,7 +308,7 @@ def test_example_of_each_row_is_such_a_row(row_type: type) -> None:
         assert row.metadata is None or "metadata" in line, f"{line}: holds a column that nobody knows"
 
 
-def test_judge_works_inside_a_running_event_loop(folder: Path) -> None:
+def test_judge_works_inside_a_running_event_loop(folder):
     async def main() -> list[records.Judgement]:
         rows = [{"question": "Who wrote Emma?", "reference": "Jane Austen", "answer": "Jane Austen"}]
         return ragstone.judge(rows, judges=["correctness", "containment"], model="openai/gpt-4o-mini")

@@ -9,7 +9,7 @@ from ragstone.errors import MissingExtra, ModelError, RagstoneError, nearest
 from ragstone.llm import CallFailed
 
 
-def test_all_errors_are_one_tree_and_the_docstring_shows_it() -> None:
+def test_all_errors_are_one_tree_and_the_docstring_shows_it():
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)]
     assert len(kinds) >= 5
     for kind in [*kinds, CallFailed]:
@@ -17,7 +17,7 @@ def test_all_errors_are_one_tree_and_the_docstring_shows_it() -> None:
         assert kind.__name__ in (errors.__doc__ or "")
 
 
-def test_a_failed_call_is_an_error_of_the_model_that_carries_the_rows_status() -> None:
+def test_a_failed_call_is_an_error_of_the_model_that_carries_the_rows_status():
     failure = CallFailed("timeout", "too slow", raw="said", retry_after_s=3, retryable=True)
     assert isinstance(failure, ModelError)
     assert (failure.status, failure.raw, failure.retry_after_s, failure.retryable) == (
@@ -29,7 +29,7 @@ def test_a_failed_call_is_an_error_of_the_model_that_carries_the_rows_status() -
     assert str(failure) == "too slow"
 
 
-def test_a_missing_extra_names_the_command() -> None:
+def test_a_missing_extra_names_the_command():
     message = "reading a.parquet needs an optional package. Install it with: pip install 'ragstone[parquet]'"
     assert str(MissingExtra("reading a.parquet", "parquet")) == message
 
@@ -42,5 +42,5 @@ def test_a_missing_extra_names_the_command() -> None:
         ("", "Known: answered, correctness, relevance."),
     ],
 )
-def test_the_nearest_names_are_offered_or_all(name: str, hint: str) -> None:
+def test_the_nearest_names_are_offered_or_all(name, hint):
     assert nearest(name, ["relevance", "correctness", "answered"]) == hint

@@ -44,6 +44,22 @@ def ran(folder: pytest.Pytester, test: str) -> tuple[dict[str, int], str]:
 MARK = '@pytest.mark.ragstone(questions="questions.jsonl", thresholds={"containment": 0.8})\n'
 
 
+def test_a_function_is_a_judge_of_the_mark(folder):
+    outcomes, said = ran(
+        folder,
+        """
+def numbered(question, answer):
+    return answer.split()[-1] in question
+
+@pytest.mark.ragstone(questions="questions.jsonl", judges=[numbered], thresholds={"numbered": 0.9})
+def test_app(ragstone_check):
+    ragstone_check(knows)
+""",
+    )
+    assert outcomes == {"passed": 1}
+    assert "numbered 1, threshold 0.9" in said
+
+
 def test_good_application_passes_and_its_mean_is_shown(folder):
     outcomes, said = ran(
         folder,
@@ -226,7 +242,7 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
         ("@pytest.mark.ragstone()\n", "missing 1 required positional argument: 'questions'"),
         (MARK.replace("thresholds", "treshold"), "unexpected keyword argument 'treshold'"),
         (MARK.replace("questions.jsonl", "gone.jsonl"), "gone.jsonl"),
-        (MARK.replace("containment", "containmant"), "Did you mean 'containment'?"),
+        (MARK.replace("containment", "containmant"), "Did you mean 'containment'"),
         (MARK.replace('{"containment": 0.8}', "{}"), "names no judge"),
         (
             MARK.replace("thresholds=", 'judges=["token_f1"], thresholds='),

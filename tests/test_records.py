@@ -4,6 +4,7 @@ import math
 
 import msgspec
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.records import (
     STATUSES,
@@ -14,7 +15,6 @@ from ragstone.records import (
     Label,
     Question,
     Ranking,
-    Row,
     Status,
     Usage,
     count_statuses,
@@ -23,16 +23,7 @@ from ragstone.records import (
 
 
 def judgement(status: Status = "scored", score: float | None = None) -> Judgement:
-    return Judgement(
-        question_id="q",
-        system="s",
-        judge="j",
-        metric="m",
-        status=status,
-        score=score,
-        model="none",
-        prompt_version=1,
-    )
+    return judgement_row(judge="j", metric="m", status=status, score=score, model="none")
 
 
 # As in DESIGN.md section 2, `?` for what may be absent.
@@ -50,14 +41,14 @@ DESIGN = {
 
 
 @pytest.mark.parametrize("kind", DESIGN, ids=lambda kind: kind.__name__)
-def test_every_row_has_the_fields_of_the_design(kind: type[Row]) -> None:
+def test_every_row_has_the_fields_of_the_design(kind):
     fields = {field.name: field.default is None for field in msgspec.structs.fields(kind)}
     for name in DESIGN[kind].split():
         assert fields[name.rstrip("?")] == name.endswith("?"), name
 
 
 @pytest.mark.parametrize("status", [status for status in STATUSES if status != "scored"])
-def test_a_score_is_present_if_and_only_if_the_status_is_scored(status: Status) -> None:
+def test_a_score_is_present_if_and_only_if_the_status_is_scored(status):
     assert judgement(status).score is None
     assert judgement("scored", 0.0).score == 0
     with pytest.raises(ValueError, match=f"'q': status '{status}' with score 0.0"):
@@ -67,39 +58,39 @@ def test_a_score_is_present_if_and_only_if_the_status_is_scored(status: Status) 
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
-def test_no_score_is_nan_or_infinite(score: float) -> None:
+def test_no_score_is_nan_or_infinite(score):
     with pytest.raises(ValueError, match="is no number"):
         judgement("scored", score)
     with pytest.raises(ValueError, match="is no number"):
         Label(question_id="q", score=score)
 
 
-def test_an_unknown_status_is_refused_on_reading() -> None:
+def test_an_unknown_status_is_refused_on_reading():
     encoded = msgspec.json.encode(judgement("scored", 1.0)).replace(b'"scored"', b'"fine"')
     with pytest.raises(msgspec.ValidationError, match="Invalid enum value 'fine'"):
         msgspec.json.decode(encoded, type=Judgement)
 
 
-def test_a_chunk_is_as_long_as_its_span_in_code_points() -> None:
+def test_a_chunk_is_as_long_as_its_span_in_code_points():
     Chunk(id="c", document_id="d", text="नमस्ते 👍", start=5, end=13)
     with pytest.raises(ValueError, match=r"chunk 'c': 8 characters, but \[5:14\]"):
         Chunk(id="c", document_id="d", text="नमस्ते 👍", start=5, end=14)
 
 
-def test_rows_are_frozen_and_absent_fields_are_not_written() -> None:
+def test_rows_are_frozen_and_absent_fields_are_not_written():
     row = Document(id="d", text="t")
     with pytest.raises(AttributeError):
         row.text = "other"  # type: ignore[misc]
     assert msgspec.json.encode(row) == b'{"id":"d","text":"t"}'
 
 
-def test_fields_that_the_design_lists_as_always_present_are_written_though_they_have_a_default() -> None:
+def test_fields_that_the_design_lists_as_always_present_are_written_though_they_have_a_default():
     assert b'"kind":"open"' in msgspec.json.encode(Question(id="q", question="?"))
     assert b'"system":"default"' in msgspec.json.encode(Answer(question_id="q", answer=""))
     assert b'"system":"default"' in msgspec.json.encode(Label(question_id="q", score=1))
 
 
-def test_usage_adds_up_with_its_calls() -> None:
+def test_usage_adds_up_with_its_calls():
     total = Usage(input=10, output=2, cached=4) + Usage(input=1, output=1)
     assert total == Usage(input=11, output=3, cached=4, calls=2)
     assert Usage(calls=0) + total == total
@@ -109,14 +100,12 @@ def test_usage_adds_up_with_its_calls() -> None:
     ("reference", "expected"),
     [(None, []), ("", []), (" \n", []), ("a", ["a"]), (["a", "", "b"], ["a", "b"]), ([], [])],
 )
-def test_references_are_the_alternatives_that_say_something(
-    reference: str | list[str] | None, expected: list[str]
-) -> None:
+def test_references_are_the_alternatives_that_say_something(reference, expected):
     assert references(Question(id="q", question="?", reference=reference)) == expected
     assert references(Answer(question_id="q", answer="a", reference=reference)) == expected
 
 
-def test_statuses_are_counted_in_their_order_without_zeros() -> None:
+def test_statuses_are_counted_in_their_order_without_zeros():
     rows = [judgement("timeout"), judgement("scored", 1.0), judgement("timeout"), judgement("unparsable")]
     assert list(count_statuses(rows).items()) == [("scored", 1), ("unparsable", 1), ("timeout", 2)]
     assert count_statuses([]) == {}

@@ -1,8 +1,8 @@
 """The public API, by name. Each is documented where it is defined."""
 
 from .agreement.card import ReportCard as ReportCard
-from .agreement.corrected import CorrectedMean as CorrectedMean
 from .agreement.corrected import corrected_means as corrected_means
+from .agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .agreement.developing import Development as Development
 from .agreement.grading import report_cards as report_cards
 from .agreement.labelling import next_to_label as next_to_label
@@ -39,6 +39,8 @@ from .errors import RagstoneError as RagstoneError
 from .experiments.compared import Comparison as Comparison
 from .experiments.paired import best_and_indistinguishable as best_and_indistinguishable
 from .experiments.paired import compare_rankings as compare_rankings
+from .flows.ask.asking import AskedQuestion as AskedQuestion
+from .flows.ask.asking import ask as ask
 from .flows.attack.attacking import attack as attack
 from .flows.bench_answerers.grid import bench_answerers as bench_answerers
 from .flows.bench_judges.grid import bench_judges as bench_judges
@@ -55,6 +57,8 @@ from .flows.develop.developing import develop_judge as develop_judge
 from .flows.develop.developing import freeze_judge as freeze_judge
 from .flows.develop.developing import look_at_test as look_at_test
 from .flows.develop.judge_files import Frozen as Frozen
+from .flows.export.mlflow import log_to_mlflow as log_to_mlflow
+from .flows.export.table import export_table as export_table
 from .flows.fit.fitting import fit_cascade as fit_cascade
 from .flows.fit.fitting import write_cascade as write_cascade
 from .flows.import_.importing import Imported as Imported
@@ -71,6 +75,8 @@ from .judging import judge_names as judge_names
 from .judging import load_judge as load_judge
 from .judging import question_digest as question_digest
 from .judging import summarise as summarise
+from .judging.finding import Finding as Finding
+from .judging.function.loading import judge_function as judge_function
 from .judging.savings import cascade_savings as cascade_savings
 from .llm.catalogue import GgufEntry as GgufEntry
 from .llm.catalogue import ModelCatalogue as ModelCatalogue
@@ -101,18 +107,16 @@ from .report.benches.languages import StudySummary as StudySummary
 from .report.benches.retrievers import BenchSummary as BenchSummary
 from .report.blame import BlameSummary as BlameSummary
 from .report.certificate import EvaluationSet as EvaluationSet
-from .report.export import export_table as export_table
 from .report.joined import FinishedRun as FinishedRun
 from .report.joined import read_run as read_run
 from .report.page import write_report as write_report
 from .report.run import read_certificate as read_certificate
 from .report.run import read_summary as read_summary
 from .report.summary import RunSummary as RunSummary
-from .report.tracking import log_to_mlflow as log_to_mlflow
-from .retrieval.evaluate import RetrievalSummary as RetrievalSummary
 from .retrieval.evaluate import evaluate_rankings as evaluate_rankings
 from .retrieval.evaluate import measure_queries as measure_queries
 from .retrieval.relevance import same_documents as same_documents
+from .retrieval.summary import RetrievalSummary as RetrievalSummary
 from .retrieval.trec import read_qrels as read_qrels
 from .retrieval.trec import read_trec_run as read_trec_run
 from .stages.api import answer as answer

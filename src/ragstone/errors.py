@@ -3,6 +3,7 @@
 RagstoneError            the base: its message says what happened, where, and what to do next
 ├── ConfigError          ragstone.toml or a judge file is wrong (names the line and the fix)
 ├── DataError            a file of rows is wrong or missing (names file, line and field)
+│   └── ColumnsError     its columns do not fit; carries the options that say what they mean
 ├── ModelError           a model cannot be had: unknown transport, no key, missing package or file
 │   └── CallFailed       one call ended without a usable reply; carries the row's status
 └── MissingExtra         an optional package is not installed (names the command that installs it)
@@ -12,7 +13,7 @@ KeyboardInterrupt
 The command line prints the message and exits with code 2; there is no traceback for a user's mistake.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -26,6 +27,20 @@ class ConfigError(RagstoneError):
 
 class DataError(RagstoneError):
     """A file of rows, or a row in it, is wrong or missing."""
+
+
+class ColumnsError(DataError):
+    """Which column, sheet or word means what is not clear.
+
+    options: what to add to the command, e.g. `["--column", "answer=Reply"]`; empty where none can be told.
+    """
+
+    def __init__(self, message: str, options: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.options = list(options)
+
+    def __reduce__(self) -> tuple[type["ColumnsError"], tuple[str, list[str]]]:
+        return ColumnsError, (str(self), self.options)  # it is sent from one process to another
 
 
 class ModelError(RagstoneError):

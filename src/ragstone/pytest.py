@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from ragstone.config import Settings
     from ragstone.experiments.compared import MetricComparison
     from ragstone.flows.compare.checking import CheckedApplication
-    from ragstone.judging import Judge, MetricSummary
+    from ragstone.judging import MetricSummary
     from ragstone.records import Judgement, Question
+    from ragstone.stages.judge import AnyJudge
 
     Check = Callable[[str | Callable[..., object]], CheckedApplication]
 
@@ -42,7 +43,7 @@ class Wanted(NamedTuple):
 
     questions: "str | Path | Sequence[Question]"
     thresholds: Mapping[str, float] = {}
-    judges: "Iterable[str | Path | Judge]" = ()
+    judges: "Iterable[AnyJudge]" = ()
     model: str | None = None
     max_unscored: float = 0.0
     baseline: str | Path | None = None

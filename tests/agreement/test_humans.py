@@ -3,7 +3,8 @@ from sklearn.metrics import cohen_kappa_score
 from tests.agreement.rows import judgement, label
 
 from ragstone.agreement.card import HumanAgreement
-from ragstone.agreement.corrected import corrected_means, labels_for
+from ragstone.agreement.corrected import corrected_means
+from ragstone.agreement.corrected_mean import labels_for
 from ragstone.agreement.humans import annotator_agreement, differing, human_agreement
 from ragstone.agreement.pairing import human_scores
 from ragstone.statistics import cohen_kappa, krippendorff_alpha, quadratic

@@ -13,7 +13,7 @@ from tests.support import open_meteo
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, fail, prompt_of, schema_in
 
-from ragstone.assistant.assistant import Assistant, open_assistant
+from ragstone.assistant.assistant import EMBEDDED, Assistant, open_assistant
 from ragstone.assistant.conversation import Asked, Said, TextPiece, Turn, silent
 from ragstone.assistant.languages import phrase
 from ragstone.config import McpServer, Settings
@@ -205,10 +205,38 @@ def test_what_is_missing_stops_the_start_with_the_key(
     assert named in str(caught.value)
 
 
-def test_without_a_model_it_says_where_to_name_one(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+@pytest.mark.parametrize("section", [{"planner": "model"}, {"answers": "written"}])
+def test_what_asks_a_model_says_where_to_name_one(
+    fake_openai: FakeOpenAI, tmp_path: Path, section: dict[str, object]
+) -> None:
     async def work() -> Said:
-        async with opened(settings_of(fake_openai, tmp_path, model=None)) as assistant:
+        async with opened(settings_of(fake_openai, tmp_path, model=None, **section)) as assistant:
             return await assistant.respond(asked("x"), silent)
 
     with pytest.raises(ModelError, match="table \\[assistant\\] or \\[run\\]"):
         asyncio.run(work())
+
+
+@pytest.mark.parametrize("model", [None, EMBEDDED])
+async def test_without_a_model_that_can_it_quotes_the_documents(
+    fake_openai: FakeOpenAI, tmp_path: Path, model: str | None
+) -> None:
+    async with opened(settings_of(fake_openai, tmp_path, model=model)) as assistant:
+        said = await assistant.respond(asked("How far apart do I plant maize?"), silent)
+        nothing = await assistant.answer("Who is the mayor of London?", {}, None, silent)
+        assert await assistant.health() == {"model": "ok", "knowledge": "ok", "log": "ok"}
+    assert (said.kind, said.text, said.model) == ("answer", "Plant maize 25 cm apart [1].", "")
+    assert said.citations[0].passage.document_id.endswith("maize.md")
+    assert nothing.kind == "refusal"
+    assert all("messages" not in body for body in fake_openai.bodies)
+
+
+async def test_the_texts_of_a_domain_are_its_own(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+    texts = str(EXAMPLES / "texts")
+    async with opened(settings_of(fake_openai, tmp_path, model=None, texts=texts)) as farm:
+        hello = await farm.respond(asked("¡Hola!"), silent)
+        football = await farm.respond(asked("Write me a poem about football"), silent)
+    async with opened(settings_of(fake_openai, tmp_path, model=None)) as bare:
+        anything = await bare.respond(asked("Write me a poem about football"), silent)
+    assert "agricultura" in hello.text
+    assert (football.kind, anything.kind) == ("declined", "refusal")

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 
 from ragstone.console import asking
 from ragstone.llm.forecast import Forecast
@@ -13,7 +13,7 @@ from ragstone.report.summary import Calls
 from ragstone.report.wording import duration
 from ragstone.tables import read_rows, write_rows
 
-JUDGE = ("judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake")
+JUDGE = ("judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake", *TO_FILE)
 PRICE = "price_usd_per_million = { input = 5000, output = 20_000 }\n"
 
 
@@ -61,7 +61,7 @@ def test_calls_in_the_ledger_are_subtracted_and_earlier_ones_tell_the_time(proje
 
 
 def test_baselines_and_offline_runs_have_no_forecast(project):
-    assert "Forecast" not in ragstone("judge", "answers.jsonl", "--judge", "containment").err
+    assert "Forecast" not in ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE).err
     assert "Forecast" not in ragstone(*JUDGE, "--offline", "-o", "offline.jsonl").err
 
 
@@ -159,10 +159,10 @@ def test_a_deadline_without_a_unit_is_wrong_use(project):
     assert "give a time with its unit" in ran.err
 
 
-def test_the_last_line_says_how_rows_ended_what_was_asked_and_what_it_cost(project):
+def test_the_line_before_the_next_step_says_how_rows_ended_what_was_asked_and_what_it_cost(project):
     ragstone(*JUDGE, "--limit", 2, "-o", "pilot.jsonl")
     ran = ragstone(*JUDGE, "--budget", "3calls")
-    assert ran.err.splitlines()[-1] == (
+    assert ran.err.splitlines()[-2] == (
         "Judgements in judgements.jsonl: 5 scored, 1 over budget. "
         "Calls: 3 made, 2 from the ledger, 1 failed. "
         "Cost: unknown: a model or system has no price in ragstone.toml."

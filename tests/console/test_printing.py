@@ -1,5 +1,5 @@
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 
 from ragstone.console.printing import harmless
 from ragstone.records import Answer
@@ -26,7 +26,7 @@ def test_a_name_from_outside_does_nothing_to_the_terminal(project):
     hostile = Answer(question_id="q", system=name, question="?", reference="x", answer="x")
     other = Answer(question_id="q", system="plain", question="?", reference="x", answer="x")
     write_rows("hostile.jsonl", [hostile, other], Answer)
-    ran = ragstone("judge", "hostile.jsonl", "--judge", "containment")
+    ran = ragstone("judge", "hostile.jsonl", "--judge", "containment", *TO_FILE)
     assert ran.code == 0
     assert "red" in ran.out
     assert "\x1b" not in ran.out + ran.err

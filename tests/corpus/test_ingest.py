@@ -10,6 +10,14 @@ from ragstone.corpus.ingest import ingest, read_corpus
 from ragstone.errors import DataError, MissingExtra
 
 
+def write_files(folder, files):
+    """Write files, name -> content; return their folder."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A folder `docs` with files that can be read and files that cannot."""
@@ -26,11 +34,7 @@ def folder(tmp_path):
         ".git/config.txt": b"hidden",
         ".hidden.txt": b"hidden",
     }
-    for name, content in files.items():
-        path = tmp_path / "docs" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return tmp_path / "docs"
+    return write_files(tmp_path / "docs", files)
 
 
 def test_a_folder_is_read_in_a_stable_order_with_stable_ids(folder):
@@ -161,11 +165,7 @@ def project(tmp_path):
         "lib/picture.png": b"\x89PNG\0\0",
         "Makefile": b"all:\n",
     }
-    for name, content in files.items():
-        path = tmp_path / "src" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return tmp_path / "src"
+    return write_files(tmp_path / "src", files)
 
 
 @pytest.mark.parametrize(

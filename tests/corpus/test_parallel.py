@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from ragstone.corpus import parallel
-from ragstone.corpus.file import File, IngestOptions, ReadingLimits, Skipped, limits_of
+from ragstone.corpus.file import IngestOptions, ReadingLimits, Skipped, limits_of
 from ragstone.corpus.ingest import read_corpus
 from ragstone.corpus.parallel import ReadingProcess, n_processes, read_in_processes
 from ragstone.errors import MissingExtra
+from ragstone.files.file import File
 
 DEADLY = """
 import os, signal

@@ -33,11 +33,8 @@ def twins(tmp_path: Path) -> tuple[Path, str]:
     return folder, url
 
 
-@pytest.mark.parametrize("ending", ["", "/"])
-@pytest.mark.parametrize("processes", [1, 2])
-def test_documents_are_those_of_a_folder_with_the_url_as_their_source(
-    twins: tuple[Path, str], ending: str, processes: int
-) -> None:
+@pytest.mark.parametrize(("processes", "ending"), [(1, ""), (1, "/"), (2, "")])
+def test_documents_are_those_of_a_folder_with_the_url_as_their_source(twins, ending, processes):
     folder, url = twins
     if processes > 1:  # other processes do not share this one's memory: they read the files themselves
         url = f"file://{folder}"
@@ -59,7 +56,7 @@ def test_documents_are_those_of_a_folder_with_the_url_as_their_source(
     ]
 
 
-def test_what_gives_no_document_is_told_with_its_url(twins: tuple[Path, str]) -> None:
+def test_what_gives_no_document_is_told_with_its_url(twins):
     found = {one.path: one.reason for one in read_corpus([twins[1]]).skipped}
     assert found == {
         f"{twins[1]}/empty.md": "it holds no text",
@@ -67,13 +64,13 @@ def test_what_gives_no_document_is_told_with_its_url(twins: tuple[Path, str]) ->
     }
 
 
-def test_one_file_and_a_pattern_may_be_named(twins: tuple[Path, str]) -> None:
+def test_one_file_and_a_pattern_may_be_named(twins):
     assert [one.id for one in ingest([f"{twins[1]}/b.md"])] == ["b.md"]
     assert [one.id for one in ingest([f"{twins[1]}/**/*.html"])] == ["papers/deep/c.html"]
     assert [one.id for one in ingest([twins[1]], IngestOptions(glob=["*.md"])) if isinstance(one, Document)]
 
 
-def test_what_is_not_there_and_what_is_too_large_is_told(twins: tuple[Path, str]) -> None:
+def test_what_is_not_there_and_what_is_too_large_is_told(twins):
     with pytest.raises(DataError, match="memory://nobody: no such file or folder"):
         list(ingest(["memory://nobody"]))
     put_bytes(b"x" * 1_000_001, f"{twins[1]}/large.md")

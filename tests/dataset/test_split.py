@@ -112,7 +112,7 @@ def test_many_questions_are_split_at_once():
     assert abs(n_test - 6000) <= 29  # 350 groups of 57 or 58
 
 
-def test_question_that_nothing_answers_stays_with_the_document_that_tempts() -> None:
+def test_question_that_nothing_answers_stays_with_the_document_that_tempts():
     tempting = {"tempting": {"document_id": "a", "start": 0, "end": 3}}
     negative = Question(id="n", question="How deep?", answerable=False, metadata=tempting)
     others = [Question(id=name, question=f"{name}?", document_ids=[name]) for name in "abcd"]

@@ -21,7 +21,7 @@ def embedder(store: Path | None) -> tuple[Embedder, list[str]]:
 
 
 @pytest.mark.parametrize("stored", [True, False])
-def test_what_is_taken_is_found_and_not_embedded(stored: bool, tmp_path: Path) -> None:
+def test_what_is_taken_is_found_and_not_embedded(stored, tmp_path):
     store = tmp_path / "embeddings.sqlite" if stored else None
     mine, asked = embedder(store)
     texts = ["lime", "soil", " ", "lime"]
@@ -34,7 +34,7 @@ def test_what_is_taken_is_found_and_not_embedded(stored: bool, tmp_path: Path) -
     assert mine.lacking(["lime"], "query") == ["lime"]
 
 
-def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
+def test_vectors_of_another_model_are_refused(tmp_path):
     mine, _ = embedder(tmp_path / "embeddings.sqlite")
     mine(["lime"], "passage")
     with pytest.raises(ModelError, match="vectors of 2 and of 3 numbers"):

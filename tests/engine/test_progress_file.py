@@ -4,7 +4,6 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -17,7 +16,7 @@ from ragstone.errors import ModelError, Stopped
 TOLD = told_of_a_run()
 
 
-def test_a_stage_is_told_while_it_goes_on_and_gone_afterwards(tmp_path: Path) -> None:
+def test_a_stage_is_told_while_it_goes_on_and_gone_afterwards(tmp_path):
     with told_on_disk(tmp_path, silent) as progress:
         first = read_progress(tmp_path)
         assert first is not None
@@ -27,7 +26,7 @@ def test_a_stage_is_told_while_it_goes_on_and_gone_afterwards(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_and_calls_are_told_each_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_and_calls_are_told_each_second(tmp_path, monkeypatch):
     monkeypatch.setattr("ragstone.engine.progress_file.EVERY_S", 0.01)
     with (
         told_on_disk(tmp_path, silent) as progress,
@@ -43,7 +42,7 @@ def test_rows_and_calls_are_told_each_second(tmp_path: Path, monkeypatch: pytest
         assert (found.done, found.total, found.made, found.in_flight, found.spent_usd) == (1, 3, 2, 1, 0.5)
 
 
-def test_rows_are_handed_on_to_the_progress_of_the_command(tmp_path: Path) -> None:
+def test_rows_are_handed_on_to_the_progress_of_the_command(tmp_path):
     seen = []
 
     @contextlib.contextmanager
@@ -64,7 +63,7 @@ def test_rows_are_handed_on_to_the_progress_of_the_command(tmp_path: Path) -> No
         (ModelError("no such model"), "failed"),
     ],
 )
-def test_how_a_run_ended_stays(tmp_path: Path, mistake: BaseException, ended: str) -> None:
+def test_how_a_run_ended_stays(tmp_path, mistake, ended):
     with pytest.raises(type(mistake)), told_on_disk(tmp_path, silent):
         raise mistake
     found = read_progress(tmp_path)
@@ -72,7 +71,7 @@ def test_how_a_run_ended_stays(tmp_path: Path, mistake: BaseException, ended: st
     assert (found.ended, found.words, found.life(found.updated)) == (ended, str(mistake), ended)
 
 
-def test_a_run_is_dead_when_its_process_is_gone_or_silent() -> None:
+def test_a_run_is_dead_when_its_process_is_gone_or_silent():
     assert TOLD.life(1026.0) == "going on"
     assert TOLD.life(1025.0 + SILENT_S + 1) == "dead"
     with pytest.MonkeyPatch.context() as patch:
@@ -82,7 +81,7 @@ def test_a_run_is_dead_when_its_process_is_gone_or_silent() -> None:
         assert msgspec.structs.replace(TOLD, host="elsewhere").life(1026.0) == "going on"
 
 
-def test_rate_and_remaining_time_are_those_of_the_stage() -> None:
+def test_rate_and_remaining_time_are_those_of_the_stage():
     # 30 rows in 15 s are 2 a second; the 70 left take 35 s
     assert TOLD.rate() == 2.0
     assert TOLD.remaining_s() == 35.0
@@ -90,12 +89,12 @@ def test_rate_and_remaining_time_are_those_of_the_stage() -> None:
     assert msgspec.structs.replace(TOLD, total=None).remaining_s() is None
 
 
-def test_what_is_no_progress_is_none(tmp_path: Path) -> None:
+def test_what_is_no_progress_is_none(tmp_path):
     assert read_progress(tmp_path) is None
     (tmp_path / FILE).write_text("{")
     assert read_progress(tmp_path) is None
 
 
-def test_a_folder_that_cannot_be_written_to_stops_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_stops_nothing(tmp_path):
     with told_on_disk(tmp_path / "missing", silent):
         pass

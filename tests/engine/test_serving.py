@@ -35,7 +35,7 @@ def soon(monkeypatch: pytest.MonkeyPatch, closes_after_s: float) -> None:
     )
 
 
-async def test_what_is_asked_and_said_stays_on_no_disk(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_what_is_asked_and_said_stays_on_no_disk(fake_openai, tmp_path):
     fake_openai.script = always(stream("Call ", SECRET))
     heard: list[str] = []
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
@@ -50,9 +50,7 @@ async def test_what_is_asked_and_said_stays_on_no_disk(fake_openai: FakeOpenAI, 
     assert files_in(tmp_path) == {"embeddings.sqlite"}
 
 
-async def test_a_query_is_kept_in_memory_and_not_in_the_store(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_a_query_is_kept_in_memory_and_not_in_the_store(fake_openai, tmp_path):
     for _session in range(2):
         async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
             for _ in range(2):
@@ -61,9 +59,7 @@ async def test_a_query_is_kept_in_memory_and_not_in_the_store(
     assert dict(fake_openai.embedded) == {"what?": 2, "Maize needs nitrogen.": 1}
 
 
-async def test_an_endpoint_that_was_down_is_asked_again(
-    fake_openai: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_endpoint_that_was_down_is_asked_again(fake_openai, tmp_path, monkeypatch):
     soon(monkeypatch, 0.2)
     fake_openai.script = always(fail(500, "starting"))
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
@@ -83,9 +79,7 @@ async def test_an_endpoint_that_was_down_is_asked_again(
         assert {reply.text for reply in replies} == {"works"}
 
 
-async def test_while_one_call_tries_the_others_fail_at_once(
-    fake_openai: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_while_one_call_tries_the_others_fail_at_once(fake_openai, tmp_path, monkeypatch):
     soon(monkeypatch, 0.2)
     fake_openai.script = always(fail(401, "wrong key"))
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
@@ -98,9 +92,7 @@ async def test_while_one_call_tries_the_others_fail_at_once(
     assert fake_openai.n_requests == 2
 
 
-async def test_nobody_there_is_told_at_once_and_found_when_it_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nobody_there_is_told_at_once_and_found_when_it_comes(tmp_path, monkeypatch):
     soon(monkeypatch, 0.05)
     fake = FakeOpenAI()
     runner = await fake.serve()
@@ -119,7 +111,7 @@ async def test_nobody_there_is_told_at_once_and_found_when_it_comes(
             await runner.cleanup()
 
 
-async def test_who_must_wait_long_is_told_so_instead(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_who_must_wait_long_is_told_so_instead(fake_openai, tmp_path):
     fake_openai.script = in_turn(fail(429, "slow down", retry_after=20), "works")
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
         ask = await session.models.ask(MODEL)
@@ -131,7 +123,7 @@ async def test_who_must_wait_long_is_told_so_instead(fake_openai: FakeOpenAI, tm
     assert time.monotonic() - started < 5
 
 
-async def test_a_timeout_is_not_waited_for_twice(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_a_timeout_is_not_waited_for_twice(fake_openai, tmp_path):
     fake_openai.script = always(stream("Maize ", then="hang"))
     fake_openai.latency_s = 1.0
     async with open_session(fake_openai.settings(root=tmp_path, timeout_s=0.05), serving=True) as session:

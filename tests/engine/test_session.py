@@ -55,6 +55,19 @@ async def test_an_endpoints_vectors_rank_and_are_counted_once(fake_openai, tmp_p
     assert not [thread for thread in threading.enumerate() if thread.name == "ragstone-embedding"]
 
 
+async def test_threads_that_ask_at_once_share_one_embedder(fake_openai, tmp_path):
+    both = threading.Barrier(4)  # so many documents are chunked by meaning at once
+
+    async with open_session(settings_of(fake_openai, tmp_path)) as session:
+
+        def embedder() -> object:
+            both.wait(10)
+            return session.embedder("openai/fake")
+
+        opened = await asyncio.gather(*(asyncio.to_thread(embedder) for _ in range(both.parties)))
+    assert len(set(map(id, opened))) == 1
+
+
 async def test_a_cap_that_cuts_embedding_says_how_far_it_came(fake_openai, tmp_path):
     with pytest.raises(CallFailed, match="Of 100 texts, 64 are embedded and stored") as over:
         await ranked(settings_of(fake_openai, tmp_path), caps=Caps(calls=1))

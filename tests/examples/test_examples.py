@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import typer
 from tests.support.browser import Tab
-from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripted_writer import write_questions
 
 from ragstone.cli.app import app_of
@@ -66,7 +65,7 @@ FEWER = {
 }
 
 
-def test_there_are_five() -> None:
+def test_there_are_five():
     assert [folder.name for folder in FOLDERS] == sorted(WORDS)
 
 
@@ -89,7 +88,7 @@ def values(table: object) -> Iterator[str]:
 
 
 @each_example
-def test_settings_load_and_every_file_that_they_name_is_there(folder: Path) -> None:
+def test_settings_load_and_every_file_that_they_name_is_there(folder):
     for file in sorted(folder.glob("*.toml")):
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         if "run" not in table:  # a judge or a prompt
@@ -102,14 +101,14 @@ def test_settings_load_and_every_file_that_they_name_is_there(folder: Path) -> N
 
 
 @each_example
-def test_the_model_stands_in_one_line(folder: Path) -> None:
+def test_the_model_stands_in_one_line(folder):
     text = (folder / "ragstone.toml").read_text(encoding="utf-8")
     assert text.count("smollm2") == 1
     assert re.sub(" +", " ", text).count(MODEL) == 1
 
 
 @each_example
-def test_every_command_is_one_that_ragstone_knows(folder: Path) -> None:
+def test_every_command_is_one_that_ragstone_knows(folder):
     commands = commands_of(folder)
     assert commands
     for words in commands:
@@ -120,7 +119,7 @@ def test_every_command_is_one_that_ragstone_knows(folder: Path) -> None:
 
 
 @each_example
-def test_its_story_tells_what_is_run_and_where_the_data_are_from(folder: Path) -> None:
+def test_its_story_tells_what_is_run_and_where_the_data_are_from(folder):
     story = (folder / "README.md").read_text(encoding="utf-8")
     assert "./run.sh" in story
     for words in commands_of(folder):
@@ -130,9 +129,7 @@ def test_its_story_tells_what_is_run_and_where_the_data_are_from(folder: Path) -
 
 
 @each_example
-def test_any_endpoint_does_with_one_line_changed(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI
-) -> None:
+def test_any_endpoint_does_with_one_line_changed(folder, tmp_path, monkeypatch, fake_openai):
     copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))
     settings = copy / "ragstone.toml"
     text = settings.read_text(encoding="utf-8").replace("llamacpp/smollm2-135m", "openai/any")
@@ -154,7 +151,7 @@ def test_any_endpoint_does_with_one_line_changed(
 @pytest.mark.browser
 @pytest.mark.timeout(MOST_S + 60)
 @each_example
-def test_it_runs_with_the_packaged_model_and_its_pages_open(folder: Path, tmp_path: Path, tab: Tab) -> None:
+def test_it_runs_with_the_packaged_model_and_its_pages_open(folder, tmp_path, tab):
     copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))
     if "RAGSTONE_WHOLE_EXAMPLES" not in os.environ:
         ask_less(copy)

@@ -28,12 +28,12 @@ WORDS = {
 }
 
 
-def test_there_is_one_for_each_use() -> None:
+def test_there_is_one_for_each_use():
     assert [path.stem for path in NOTEBOOKS] == list(WORDS)
 
 
 @each_notebook
-def test_a_notebook_is_kept_without_outputs_and_tells_its_story(path: Path) -> None:
+def test_a_notebook_is_kept_without_outputs_and_tells_its_story(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert path.stat().st_size < 10_000
@@ -49,7 +49,7 @@ def test_a_notebook_is_kept_without_outputs_and_tells_its_story(path: Path) -> N
 
 
 @each_notebook
-def test_a_notebook_names_files_that_are_there(path: Path) -> None:
+def test_a_notebook_names_files_that_are_there(path):
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"\.\./[\w/.-]+\w", text):
         assert (path.parent / name).exists(), name
@@ -60,7 +60,7 @@ def test_a_notebook_names_files_that_are_there(path: Path) -> None:
 @pytest.mark.model
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 @each_notebook
-def test_a_notebook_runs_and_shows_no_traceback_and_no_warning(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_shows_no_traceback_and_no_warning(path, tmp_path):
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")

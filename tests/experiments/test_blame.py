@@ -1,19 +1,10 @@
+from tests.support.plain_rows import judgement_row, summary_row
+
 from ragstone.experiments.blame import found_and_right
 from ragstone.flows.blame.desk import found_by_text
-from ragstone.judging import MetricSummary
-from ragstone.records import Answer, Context, Evidence, Judgement, Question
+from ragstone.records import Answer, Context, Evidence, Question
 
-LEAD = MetricSummary(
-    system="s",
-    judge="correctness",
-    metric="correctness",
-    model="m",
-    prompt_version=1,
-    scale=(0, 100),
-    estimate=None,
-    n_rows=0,
-    statuses={},
-)
+LEAD = summary_row(scale=(0, 100))
 
 
 def rows(cases):
@@ -25,16 +16,7 @@ def rows(cases):
         found = None if contexts is None else [Context(text="x", document_id=one) for one in contexts]
         answers.append(Answer(question_id=name, system="s", answer="a", contexts=found))
         judgements.append(
-            Judgement(
-                question_id=name,
-                system="s",
-                judge="correctness",
-                metric="correctness",
-                status="scored" if score is not None else "timeout",
-                model="m",
-                prompt_version=1,
-                score=score,
-            )
+            judgement_row(question_id=name, status="scored" if score is not None else "timeout", score=score)
         )
     return answers, judgements, questions
 

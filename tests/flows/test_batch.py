@@ -6,12 +6,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from tests.support.command import ragstone
-from tests.support.fake_openai import running, stats
+from tests.support.command import TO_FILE, ragstone
+from tests.support.fake_openai import running, stats, wait_for
 from tests.support.scripts import fail, fit_schema, in_turn, say
 
 import ragstone as ragstone_api
@@ -43,7 +42,7 @@ def forget_calls(project):
 
 def test_a_judgement_by_batch_is_that_of_the_ordinary_run_byte_for_byte(project, fake_openai, batches):
     (project / "ragstone.toml").write_text(fake_openai.toml() + "batch_poll_s = 0.001\n")
-    command = ("judge", "answers.jsonl", "--judge", "containment", "--judge", "correctness")
+    command = ("judge", "answers.jsonl", "--judge", "containment", "--judge", "correctness", *TO_FILE)
     command += ("--judge", "faithfulness", *MODEL)
     assert ragstone(*command, "-o", "one.jsonl").code == 0
     forget_calls(project)
@@ -172,7 +171,7 @@ def test_what_calls_cost_at_most_is_freed_for_the_next_batch(project, fake_opena
     ],
 )
 def test_wrong_use_is_one_sentence(project, batches, options, words):
-    ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", *MODEL, *options)
+    ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", *MODEL, *options, *TO_FILE)
     assert ran.code == 2
     assert words in ran.err
     assert not batches.made
@@ -213,7 +212,17 @@ def test_a_cancelled_batch_stops_the_command_and_its_finished_part_is_kept(proje
 
 
 N_ANSWERS = 20
-COMMAND = (sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance", "--batch")
+COMMAND = (
+    sys.executable,
+    "-m",
+    "ragstone",
+    "judge",
+    "answers.jsonl",
+    "--judge",
+    "relevance",
+    "--batch",
+    *TO_FILE,
+)
 
 
 def start(folder, base_url):
@@ -231,20 +240,12 @@ def start(folder, base_url):
     return subprocess.Popen(COMMAND, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
-def wait_for_looks(base_url, n_looks):
-    for _ in range(400):
-        if stats(base_url)["n_looks"] >= n_looks:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"the endpoint saw {stats(base_url)}")
-
-
 @pytest.mark.kill
 def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     with running("--batch-looks", "12") as base_url:
         killed = start(disturbed, base_url)
-        wait_for_looks(base_url, 2)
+        wait_for(base_url, "n_looks", 2)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         again = start(disturbed, base_url)
@@ -260,7 +261,7 @@ def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
 def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp_path):
     with running("--batch-looks", "12") as base_url:
         stopped = start(tmp_path, base_url)
-        wait_for_looks(base_url, 2)
+        wait_for(base_url, "n_looks", 2)
         os.kill(stopped.pid, signal.SIGINT)
         _, said = stopped.communicate(timeout=30)
         assert stopped.returncode == 2

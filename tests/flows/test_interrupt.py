@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.flows.test_resume import N_ANSWERS, finish, make_project, start, wait_for_requests
-from tests.support.fake_openai import running, stats
+from tests.flows.test_resume import N_ANSWERS, finish, make_project, start
+from tests.support.command import TO_FILE
+from tests.support.fake_openai import running, stats, wait_for
 
 from ragstone.engine.local import STOP_S
 from ragstone.records import Answer, Context, Judgement, Question
@@ -61,7 +62,7 @@ def test_once_finishes_what_is_in_flight_and_keeps_it_in_the_partial_file(tmp_pa
     with running("--latency", "0.1") as base_url:
         make_project(tmp_path, base_url)
         stopped = start(tmp_path)
-        wait_for_requests(base_url, N_ANSWERS // 3)
+        wait_for(base_url, "n_requests", N_ANSWERS // 3)
         said, _ = interrupt(stopped)
         n_asked = stats(base_url)["n_requests"]
         assert stats(base_url)["n_answered"] == n_asked < N_ANSWERS
@@ -89,8 +90,8 @@ def test_a_row_that_needs_another_call_is_left_out(tmp_path):
             for n in range(N_ANSWERS)
         ]
         write_rows(tmp_path / "answers.jsonl", answers, Answer, force=True)
-        stopped = command(tmp_path, "judge", "answers.jsonl", "--judge", "faithfulness")
-        wait_for_requests(base_url, 1)
+        stopped = command(tmp_path, "judge", "answers.jsonl", "--judge", "faithfulness", *TO_FILE)
+        wait_for(base_url, "n_requests", 1)
         said, _ = interrupt(stopped)
         assert said.startswith("ragstone: stopped. 0 of 60 judgements ")
         assert stats(base_url)["n_requests"] == stats(base_url)["n_answered"] <= 4
@@ -100,7 +101,7 @@ def test_an_endpoint_that_hangs_is_not_waited_for(tmp_path):
     with running("--hanging", "1.0") as base_url:
         make_project(tmp_path, base_url)
         stopped = start(tmp_path)
-        wait_for_requests(base_url, 4)
+        wait_for(base_url, "n_requests", 4)
         said, took_s = interrupt(stopped)
     assert said == f"ragstone: stopped. 0 of 60 judgements stand in judgements.jsonl.partial. {GO_ON}"
     assert stopped.returncode == 2
@@ -111,7 +112,7 @@ def test_twice_stops_at_once(tmp_path):
     with running("--hanging", "1.0") as base_url:
         make_project(tmp_path, base_url)
         stopped = start(tmp_path)
-        wait_for_requests(base_url, 4)
+        wait_for(base_url, "n_requests", 4)
         os.kill(stopped.pid, signal.SIGINT)
         time.sleep(0.3)
         said, took_s = interrupt(stopped)
@@ -128,7 +129,7 @@ def test_answer_stops_like_judge(tmp_path):
         write_rows(tmp_path / "questions.jsonl", questions, Question)
         arguments = ("answer", "--questions", "questions.jsonl", "--model", "openai/fake", "-o", "new.jsonl")
         stopped = command(tmp_path, *arguments)
-        wait_for_requests(base_url, N_ANSWERS // 3)
+        wait_for(base_url, "n_requests", N_ANSWERS // 3)
         said, _ = interrupt(stopped)
         n_rows = len(partial(tmp_path / "new.jsonl", Answer))
         assert said == f"ragstone: stopped. {n_rows} of 60 answers stand in new.jsonl.partial. {GO_ON}"
@@ -148,7 +149,7 @@ def test_run_stops_like_judge_and_is_taken_up_again(tmp_path):
             + settings.replace("[judge]", '[judge]\njudges = ["containment", "relevance"]')
         )
         stopped = command(tmp_path, "run")
-        wait_for_requests(base_url, N_ANSWERS // 3)
+        wait_for(base_url, "n_requests", N_ANSWERS // 3)
         said, _ = interrupt(stopped)
         [folder] = (tmp_path / "runs").iterdir()
         n_rows = len(partial(folder / "judgements.jsonl", Judgement))
@@ -167,7 +168,7 @@ def test_the_partial_file_can_be_read_in_every_format(tmp_path, ending):
     with running("--latency", "0.1") as base_url:
         make_project(tmp_path, base_url)
         stopped = start(tmp_path, "-o", f"out.{ending}")
-        wait_for_requests(base_url, N_ANSWERS // 3)
+        wait_for(base_url, "n_requests", N_ANSWERS // 3)
         interrupt(stopped)
         n_answered = stats(base_url)["n_answered"]
     assert len(partial(tmp_path / f"out.{ending}", Judgement)) == n_answered
@@ -178,7 +179,7 @@ def test_a_model_that_is_generating_in_this_process_is_not_waited_for(tmp_path):
     (tmp_path / "m.gguf").write_bytes(b"GGUF")
     (tmp_path / "stand-in").mkdir()
     (tmp_path / "stand-in" / "xllamacpp.py").write_text(SLOW_MODEL)
-    judge = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "llamacpp/m.gguf")
+    judge = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "llamacpp/m.gguf", *TO_FILE)
     stopped = command(tmp_path, *judge, path=tmp_path / "stand-in")
     for _ in range(500):
         if (tmp_path / "generating").exists():
@@ -209,7 +210,7 @@ def test_in_a_notebook_it_is_a_keyboard_interrupt_and_the_work_ends(tmp_path):
         make_project(tmp_path, base_url)
         cell = [sys.executable, "-c", IN_A_NOTEBOOK]
         stopped = subprocess.Popen(cell, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        wait_for_requests(base_url, N_ANSWERS // 3)
+        wait_for(base_url, "n_requests", N_ANSWERS // 3)
         said, _ = interrupt(stopped)
         assert (stopped.returncode, said) == (17, "")
         assert stats(base_url)["n_answered"] == stats(base_url)["n_requests"] < N_ANSWERS

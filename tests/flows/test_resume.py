@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from tests.support.fake_openai import running, stats
+from tests.support.command import TO_FILE
+from tests.support.fake_openai import running, stats, wait_for
 
 from ragstone.records import Answer
 from ragstone.tables import write_rows
@@ -16,7 +16,7 @@ from ragstone.tables import write_rows
 pytestmark = pytest.mark.kill
 
 N_ANSWERS = 60
-COMMAND = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance"]
+COMMAND = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance", *TO_FILE]
 
 
 def make_project(folder: Path, base_url: str) -> None:
@@ -39,19 +39,11 @@ def finish(process: subprocess.Popen[str]) -> int:
     return process.returncode
 
 
-def wait_for_requests(base_url: str, n_requests: int) -> None:
-    for _ in range(400):
-        if stats(base_url)["n_requests"] >= n_requests:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"the endpoint saw {stats(base_url)}")
-
-
 def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_the_same(tmp_path):
     with running("--latency", "0.05") as base_url:
         make_project(tmp_path, base_url)
         killed = start(tmp_path)
-        wait_for_requests(base_url, N_ANSWERS // 2)
+        wait_for(base_url, "n_requests", N_ANSWERS // 2)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         assert not (tmp_path / "judgements.jsonl").exists()
@@ -75,7 +67,7 @@ def test_an_undisturbed_run_gives_the_same_file_as_a_killed_one(tmp_path):
             (folder / ".ragstone").mkdir()
             (folder / ".ragstone" / "secret").write_text("00" * 32)
         killed = start(disturbed)
-        wait_for_requests(base_url, N_ANSWERS // 2)
+        wait_for(base_url, "n_requests", N_ANSWERS // 2)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         assert finish(start(disturbed)) == 0
@@ -94,7 +86,7 @@ def test_ctrl_c_and_sigterm_end_with_one_sentence_and_lose_nothing(tmp_path, num
         before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler)
         stopped = start(tmp_path)  # as a shell starts `ragstone judge ... &`: it ignores Ctrl-C
         signal.signal(signal.SIGINT, before)
-        wait_for_requests(base_url, N_ANSWERS // 2)
+        wait_for(base_url, "n_requests", N_ANSWERS // 2)
         os.kill(stopped.pid, number)
         _, said = stopped.communicate(timeout=30)
         assert stopped.returncode == code

@@ -154,7 +154,7 @@ sheet = {{ kind = "sheet", path = "questions.jsonl" }}
         "nowhere": "is no address",
         "lost": "has no 'lost'",
         "rag": "no model",
-        "sheet": "'answer' is missing",
+        "sheet": "no column holds the answer",
     }
     for name, message in wrong.items():
         assert not found[f"system {name}"]["ok"]

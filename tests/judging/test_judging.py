@@ -15,13 +15,13 @@ ANSWER = Answer(
 )
 
 
-def means(*replies):
+def context(*replies):
     return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
 async def test_percentage_gives_the_score_with_its_reason():
     [row] = await judge_answer(
-        load_judge("correctness"), ANSWER, means({"reason": "The one point.", "score": 100})
+        load_judge("correctness"), ANSWER, context({"reason": "The one point.", "score": 100})
     )
     assert (row.status, row.score, row.scale, row.rationale) == ("scored", 100.0, (0, 100), "The one point.")
     assert (row.question_id, row.system, row.judge, row.metric) == (
@@ -39,13 +39,15 @@ async def test_percentage_gives_the_score_with_its_reason():
 
 
 async def test_boolean_gives_1_or_0():
-    [yes] = await judge_answer(load_judge("relevance"), ANSWER, means({"reason": "x", "verdict": True}))
-    [no] = await judge_answer(load_judge("relevance"), ANSWER, means({"reason": "x", "verdict": False}))
+    [yes] = await judge_answer(load_judge("relevance"), ANSWER, context({"reason": "x", "verdict": True}))
+    [no] = await judge_answer(load_judge("relevance"), ANSWER, context({"reason": "x", "verdict": False}))
     assert (yes.score, no.score) == (1.0, 0.0)
 
 
 async def test_a_label_has_the_score_of_its_table():
-    [row] = await judge_answer(load_judge("answered"), ANSWER, means({"reason": "x", "label": "asked_back"}))
+    [row] = await judge_answer(
+        load_judge("answered"), ANSWER, context({"reason": "x", "label": "asked_back"})
+    )
     assert (row.label, row.score) == ("asked_back", 0.0)
 
 
@@ -73,7 +75,7 @@ async def test_similarity_is_the_cosine_with_the_nearest_reference():
 )
 async def test_a_failed_call_is_a_status_and_never_a_score(status):
     failure = CallFailed(status, "it went wrong", raw="what it said")
-    [row] = await judge_answer(load_judge("correctness"), ANSWER, means(failure))
+    [row] = await judge_answer(load_judge("correctness"), ANSWER, context(failure))
     assert (row.status, row.score, row.error) == (status, None, "it went wrong")
     assert row.metadata == {"raw": "what it said"}
 
@@ -81,14 +83,14 @@ async def test_a_failed_call_is_a_status_and_never_a_score(status):
 @pytest.mark.parametrize("name", judge_names())
 async def test_a_row_whose_system_failed_is_app_error_for_every_judge(name):
     judge = load_judge(name)
-    rows = await judge_answer(judge, Answer(question_id="q", answer="", error="HTTP 500"), means())
+    rows = await judge_answer(judge, Answer(question_id="q", answer="", error="HTTP 500"), context())
     assert [row.metric for row in rows] == judge.metrics
     assert {(row.status, row.score, row.error) for row in rows} == {("app_error", None, "HTTP 500")}
 
 
 async def test_a_row_that_the_budget_cut_off_is_over_budget():
     answer = Answer(question_id="q", answer="", error="over_budget: the budget of 5 calls")
-    assert (await judge_answer(load_judge("containment"), answer, means()))[0].status == "over_budget"
+    assert (await judge_answer(load_judge("containment"), answer, context()))[0].status == "over_budget"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ async def test_a_row_that_the_budget_cut_off_is_over_budget():
 )
 async def test_a_row_that_the_deadline_of_the_run_cut_off_is_no_failure_of_the_application(error, status):
     answer = Answer(question_id="q", answer="", error=error)
-    assert (await judge_answer(load_judge("containment"), answer, means()))[0].status == status
+    assert (await judge_answer(load_judge("containment"), answer, context()))[0].status == status
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ async def test_a_row_that_lacks_an_input_is_not_applicable_and_says_which(name, 
 
     answer = msgspec.structs.replace(ANSWER, **{missing: None})
     [row] = await judge_answer(
-        load_judge(name), answer, JudgeContext(embed=lambda *_: None) if name == "similarity" else means()
+        load_judge(name), answer, JudgeContext(embed=lambda *_: None) if name == "similarity" else context()
     )
     assert (row.status, row.score, row.rationale) == ("not_applicable", None, f"the row has no {missing}")
 
@@ -128,7 +130,7 @@ async def test_an_unanswerable_question_has_a_reference_that_says_so():
     import msgspec
 
     answer = msgspec.structs.replace(ANSWER, reference=None, answerable=False)
-    asked = means({"reason": "x", "score": 0})
+    asked = context({"reason": "x", "score": 0})
     [row] = await judge_answer(load_judge("correctness"), answer, asked)
     assert row.status == "scored"
     assert "do not hold the answer" in asked.ask.prompts[0].messages[-1].content

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis.strategies import sampled_from, text
-from tests.judging.combined.sheets import answered, means_of
+from tests.judging.combined.sheets import answered, context_of
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import judge_answer, load_judge, parse_judge
@@ -39,7 +39,7 @@ class Comparing:
 
 
 async def compared(first, second, ask):
-    [row] = await judge_pair(PAIRWISE, first, second, means_of(ask))
+    [row] = await judge_pair(PAIRWISE, first, second, context_of(ask))
     return row
 
 
@@ -155,7 +155,7 @@ async def test_question_and_reference_may_stand_with_either():
 
 async def test_a_pairwise_judge_of_single_answers_says_what_it_needs():
     with pytest.raises(ConfigError, match="compares two answers to a question, and was given one"):
-        await judge_answer(PAIRWISE, ONE, means_of(Comparing("1", "2")))
+        await judge_answer(PAIRWISE, ONE, context_of(Comparing("1", "2")))
 
 
 def row(question, system):

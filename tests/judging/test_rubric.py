@@ -44,12 +44,12 @@ grades = ["no.", "somewhat.", "yes."]
 """
 
 
-def means(*replies):
+def context(*replies):
     return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
 async def test_the_score_is_the_weighted_mean_and_each_criterion_has_a_row_of_its_own():
-    rows = await judge_answer(load_judge("rubric"), ANSWER, means(REPLY))
+    rows = await judge_answer(load_judge("rubric"), ANSWER, context(REPLY))
     # .6 x 3 + .2 x 2 + .2 x 3 = 1.8 + 0.4 + 0.6 = 2.8
     assert [(row.metric, row.score, row.status) for row in rows] == [
         ("rubric", 2.8, "scored"),
@@ -75,12 +75,12 @@ async def test_only_the_ratio_of_the_weights_counts():
     ]
     assert [criterion.weight for criterion in tenfold] == [6, 2, 2]
     judge = msgspec.structs.replace(judge, criteria=tenfold)
-    [row, *_] = await judge_answer(judge, ANSWER, means(REPLY))
+    [row, *_] = await judge_answer(judge, ANSWER, context(REPLY))
     assert row.score == 2.8
 
 
 async def test_a_mean_of_a_half_is_rounded_up_and_said_to_be():
-    [row, *parts] = await judge_answer(load_judge("prompt_clarity"), ANSWER, means(CLARITY))
+    [row, *parts] = await judge_answer(load_judge("prompt_clarity"), ANSWER, context(CLARITY))
     # (2 + 3 + 3 + 2) / 4 = 2.5, up to 3; Python's round would give 2
     assert (row.score, row.metric) == (3.0, "prompt_clarity")
     assert row.rationale == (
@@ -99,32 +99,32 @@ async def test_a_half_that_floats_miss_is_a_half():
     judge = parse_judge(text[: text.index("[[criteria]]")] + "\n".join(more), Path("tone.toml"))
     grades = zip(names, (1, 1, 2), strict=True)
     reply = {k: v for name, grade in grades for k, v in ((f"{name}_reason", "x"), (f"{name}_score", grade))}
-    [row, *_] = await judge_answer(judge, ANSWER, means(reply))
+    [row, *_] = await judge_answer(judge, ANSWER, context(reply))
     assert row.score == 2.0
 
 
 async def test_a_rubric_of_one_criterion_has_one_row_with_its_reason():
     judge = parse_judge(ONE, Path("tone.toml"))
     reply = {"politeness_reason": "It says please.", "politeness_score": 2}
-    [row] = await judge_answer(judge, ANSWER, means(reply))
+    [row] = await judge_answer(judge, ANSWER, context(reply))
     assert (row.metric, row.score, row.rationale) == ("tone", 2.0, "It says please.")
 
 
 @pytest.mark.parametrize("grade", [4, -1, 2.5, "3", None])
 async def test_a_grade_off_the_scale_is_refused(grade):
     with pytest.raises(ReplyError):
-        await judge_answer(load_judge("rubric"), ANSWER, means({**REPLY, "completeness_score": grade}))
+        await judge_answer(load_judge("rubric"), ANSWER, context({**REPLY, "completeness_score": grade}))
 
 
 async def test_a_missing_criterion_is_refused():
     with pytest.raises(ReplyError):
         await judge_answer(
-            load_judge("rubric"), ANSWER, means({k: v for k, v in REPLY.items() if "completeness" not in k})
+            load_judge("rubric"), ANSWER, context({k: v for k, v in REPLY.items() if "completeness" not in k})
         )
 
 
 async def test_a_failed_call_fails_every_criterion_and_scores_none():
-    rows = await judge_answer(load_judge("rubric"), ANSWER, means(CallFailed("unparsable", "no JSON")))
+    rows = await judge_answer(load_judge("rubric"), ANSWER, context(CallFailed("unparsable", "no JSON")))
     assert [(row.metric, row.status, row.score) for row in rows] == [
         (metric, "unparsable", None) for metric in ("rubric", "correctness", "completeness", "readability")
     ]

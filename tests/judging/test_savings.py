@@ -1,5 +1,5 @@
 import pytest
-from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, whole
+from tests.judging.combined.sheets import ANSWER, Saying, answered, context_of, whole
 
 from ragstone.judging import judge_answer
 from ragstone.judging.fields import Member
@@ -14,8 +14,8 @@ RIGHT = answered(answer="early in the season")
 
 
 async def rows_of(*answers, ask=None):
-    means = means_of(ask or Saying({"score": 80}))
-    return [row for answer in answers for row in await judge_answer(STEPS, answer, means)]
+    context = context_of(ask or Saying({"score": 80}))
+    return [row for answer in answers for row in await judge_answer(STEPS, answer, context)]
 
 
 async def test_what_the_last_member_alone_would_have_taken_is_estimated_by_its_own_rows():

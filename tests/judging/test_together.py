@@ -32,12 +32,12 @@ REPLY = {
 }
 
 
-def means(*replies):
+def context(*replies):
     return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
 async def test_one_call_gives_the_rows_of_every_judge_under_names_of_their_own():
-    asked = means(REPLY)
+    asked = context(REPLY)
     rows = await judge_together(JUDGES, ANSWER, asked)
     assert [(row.judge, row.metric, row.score) for row in rows] == [
         ("correctness@together", "correctness", 100.0),
@@ -54,14 +54,14 @@ async def test_one_call_gives_the_rows_of_every_judge_under_names_of_their_own()
 
 
 async def test_tokens_and_cost_stand_in_the_first_row_alone():
-    rows = await judge_together(JUDGES, ANSWER, means(REPLY))
+    rows = await judge_together(JUDGES, ANSWER, context(REPLY))
     assert [row.usage for row in rows] == [Usage(input=10, output=5), *[None] * 6]
     assert [row.cost_usd for row in rows] == [0.5, *[None] * 6]
 
 
 async def test_an_input_that_one_judge_lacks_fails_that_judge_alone():
     answer = msgspec.structs.replace(ANSWER, reference=None)
-    asked = means({k: v for k, v in REPLY.items() if k.startswith(("relevance", "answered"))})
+    asked = context({k: v for k, v in REPLY.items() if k.startswith(("relevance", "answered"))})
     rows = await judge_together(JUDGES, answer, asked)
     assert [row.status for row in rows] == ["not_applicable"] * 5 + ["scored"] * 2
     assert rows[0].rationale == "the row has no reference"
@@ -73,14 +73,14 @@ async def test_nobody_is_asked_where_no_judge_has_its_inputs_or_the_system_faile
     bare = Answer(question_id="q", answer="Early.")
     broken = Answer(question_id="q", answer="", question="When?", error="HTTP 500")
     for answer, status in ((bare, "not_applicable"), (broken, "app_error")):
-        rows = await judge_together(JUDGES, answer, means())
+        rows = await judge_together(JUDGES, answer, context())
         assert {row.status for row in rows} == {status}
         assert len(rows) == 7
 
 
 async def test_a_failed_call_fails_all_that_were_in_it_and_is_paid_once():
     failure = CallFailed("unparsable", "no JSON", raw="hm", usage=Usage(input=7, output=3))
-    rows = await judge_together(JUDGES, ANSWER, means(failure))
+    rows = await judge_together(JUDGES, ANSWER, context(failure))
     assert {(row.status, row.score, row.error) for row in rows} == {("unparsable", None, "no JSON")}
     assert [row.usage for row in rows] == [Usage(input=7, output=3), *[None] * 6]
 
@@ -112,7 +112,7 @@ def test_only_judges_of_one_reasoned_call_can_join():
 
 async def test_a_judge_that_cannot_join_is_a_mistake_of_the_caller():
     with pytest.raises(ValueError, match="'faithfulness' cannot be asked"):
-        await judge_together([load_judge("faithfulness")], ANSWER, means())
+        await judge_together([load_judge("faithfulness")], ANSWER, context())
 
 
 async def test_fields_of_judges_whose_names_run_into_each_other_are_kept_apart():
@@ -129,7 +129,7 @@ async def test_fields_of_judges_whose_names_run_into_each_other_are_kept_apart()
         "judge2_rubric_correctness_reason": "d",
         "judge2_rubric_correctness_score": 90,
     }
-    rows = await judge_together(judges, ANSWER, means(reply))
+    rows = await judge_together(judges, ANSWER, context(reply))
     assert [row.score for row in rows] == [1, 1, 1, 1, 90]
 
 
@@ -159,5 +159,5 @@ def test_a_joined_prompt_reads_as_it_did():
 
 
 async def test_the_rows_can_be_written_as_files():
-    rows = await judge_together(JUDGES, ANSWER, means(REPLY))
+    rows = await judge_together(JUDGES, ANSWER, context(REPLY))
     assert json.loads(msgspec.json.encode(rows[0]))["judge"] == "correctness@together"

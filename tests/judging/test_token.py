@@ -61,7 +61,7 @@ def spoken(*tokens):
     )
 
 
-def means(reply):
+def context(reply):
     asked = []
 
     async def ask(prompt):
@@ -78,7 +78,7 @@ def rendered(judge, answer=ANSWER):
 async def test_a_boolean_scores_the_probability_of_yes_among_yes_and_no():
     # Yes .5 and " yes" .1 are .6 for yes; no .2; the rest is of no option: 0.6 / 0.8 = 0.75, mass 0.8.
     said = token("Yes", **{"Yes": 0.5, " yes": 0.1, "no": 0.2, "Maybe": 0.1})
-    given, asked = means(spoken(said))
+    given, asked = context(spoken(said))
     [row] = await judge_answer(load_judge("relevance@token"), ANSWER, given)
     assert (row.status, row.score, row.label, row.rationale) == ("scored", pytest.approx(0.75), None, None)
     assert row.metadata == {
@@ -91,39 +91,39 @@ async def test_a_boolean_scores_the_probability_of_yes_among_yes_and_no():
 
 async def test_a_label_is_the_likeliest_and_the_score_the_expectation():
     # labels A answered (1), B refused (0), C asked back (0): .3, .5, .1 of .9 -> 1 * .3/.9
-    given, _ = means(spoken(token("B", A=0.3, B=0.5, C=0.1)))
+    given, _ = context(spoken(token("B", A=0.3, B=0.5, C=0.1)))
     [row] = await judge_answer(load_judge("answered@token"), ANSWER, given)
     assert (row.label, row.score) == ("refused", pytest.approx(0.3 / 0.9))
 
 
 async def test_equally_likely_labels_give_the_first_of_the_file():
-    given, _ = means(spoken(token("B", A=0.4, B=0.4)))
+    given, _ = context(spoken(token("B", A=0.4, B=0.4)))
     [row] = await judge_answer(load_judge("answered@token"), ANSWER, given)
     assert row.label == "answered"
 
 
 async def test_a_grade_is_the_expected_one():
     # 0: .1, 1: .2, 2: .5 of .8 -> (0.2 + 1.0) / 0.8 = 1.5
-    given, _ = means(spoken(token("2", **{"0": 0.1, "1": 0.2, "2": 0.5})))
+    given, _ = context(spoken(token("2", **{"0": 0.1, "1": 0.2, "2": 0.5})))
     [row] = await judge_answer(GRADED, ANSWER, given)
     assert (row.score, row.scale) == (pytest.approx(1.5), (0, 2))
 
 
 async def test_the_token_after_a_line_break_is_read():
-    given, _ = means(spoken(token("\n", **{"\n": 0.9}), token("no", yes=0.1, no=0.9)))
+    given, _ = context(spoken(token("\n", **{"\n": 0.9}), token("no", yes=0.1, no=0.9)))
     [row] = await judge_answer(load_judge("relevance@token"), ANSWER, given)
     assert row.score == pytest.approx(0.1)
 
 
 async def test_little_mass_on_the_options_is_unparsable():
-    given, _ = means(spoken(token("The", The=0.9, yes=LEAST_MASS / 2)))
+    given, _ = context(spoken(token("The", The=0.9, yes=LEAST_MASS / 2)))
     [row] = await judge_answer(load_judge("relevance@token"), ANSWER, given)
     assert (row.status, row.score, row.usage) == ("unparsable", None, Usage(input=10, output=1))
     assert "less than 0.1" in row.error
 
 
 async def test_an_endpoint_without_probabilities_stops_the_run_and_says_what_to_do():
-    given, _ = means(msgspec.structs.replace(spoken(token("yes", yes=1.0)), logprobs=None))
+    given, _ = context(msgspec.structs.replace(spoken(token("yes", yes=1.0)), logprobs=None))
     with pytest.raises(ModelError, match=r"Drop @token .* or take an endpoint that gives logprobs"):
         await judge_answer(load_judge("relevance@token"), ANSWER, given)
 

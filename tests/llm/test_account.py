@@ -3,7 +3,6 @@
 import contextlib
 import datetime
 import sqlite3
-from pathlib import Path
 
 import pytest
 from tests.support.ledgers import JAN_10, Kept, key, make_ledger, set_hit_day
@@ -16,7 +15,7 @@ NANO = Price(input=1, output=4, cached=0.5)
 PRICED = Settings(models={"openai/nano": ModelSettings(price_usd_per_million=NANO)})
 
 
-def test_calls_tokens_and_money_by_model_and_day(tmp_path: Path) -> None:
+def test_calls_tokens_and_money_by_model_and_day(tmp_path):
     kept = [
         Kept("openai/nano", JAN_10, (1000, 100, 400)),
         Kept("openai/nano", JAN_10 + 0.9999, (3000, 200, 0)),
@@ -58,7 +57,7 @@ def test_calls_tokens_and_money_by_model_and_day(tmp_path: Path) -> None:
     assert account.total.day is account.total.model is None
 
 
-def test_an_unknown_price_is_unknown_wherever_it_takes_part_and_never_zero(tmp_path: Path) -> None:
+def test_an_unknown_price_is_unknown_wherever_it_takes_part_and_never_zero(tmp_path):
     kept = [Kept("openai/nano", JAN_10), Kept("openai/other@localhost:1/v1", JAN_10 + 1)]
     account = read_account(make_ledger(tmp_path / "l", kept), PRICED)
     nano, other = account.models
@@ -68,7 +67,7 @@ def test_an_unknown_price_is_unknown_wherever_it_takes_part_and_never_zero(tmp_p
     assert account.unpriced == ["openai/other@localhost:1/v1"]
 
 
-def test_calls_whose_tokens_nobody_counted_cost_an_unknown_amount(tmp_path: Path) -> None:
+def test_calls_whose_tokens_nobody_counted_cost_an_unknown_amount(tmp_path):
     kept = [
         Kept("openai/nano", usage=(0, 0, 0)),
         Kept("openai/nano"),
@@ -80,7 +79,7 @@ def test_calls_whose_tokens_nobody_counted_cost_an_unknown_amount(tmp_path: Path
     assert (small.made.uncounted, small.spent_usd) == (1, 0.0)  # free, however many they were
 
 
-def test_a_call_of_a_batch_cost_less_by_its_discount_but_saves_the_whole_price(tmp_path: Path) -> None:
+def test_a_call_of_a_batch_cost_less_by_its_discount_but_saves_the_whole_price(tmp_path):
     path = make_ledger(tmp_path / "l", [Kept("openai/nano"), Kept("openai/nano")], hits=[0])
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         response = '{"text": "t", "usage": {"input": 100, "output": 20, "cached": 60}, "discount": 0.5}'
@@ -93,18 +92,18 @@ def test_a_call_of_a_batch_cost_less_by_its_discount_but_saves_the_whole_price(t
     assert nano.saved_usd == pytest.approx(0.00015)
 
 
-def test_an_empty_ledger_cost_nothing(tmp_path: Path) -> None:
+def test_an_empty_ledger_cost_nothing(tmp_path):
     account = read_account(make_ledger(tmp_path / "l", []), Settings())
     assert (account.responses, account.lines, account.total.spent_usd) == (0, [], 0.0)
 
 
-def test_no_ledger_is_said_and_none_is_made(tmp_path: Path) -> None:
+def test_no_ledger_is_said_and_none_is_made(tmp_path):
     with pytest.raises(DataError, match=r"ledger.sqlite: there is no ledger here yet"):
         read_account(tmp_path / "ledger.sqlite", Settings())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_calls_cost_nothing_even_at_an_unknown_price() -> None:
+def test_no_calls_cost_nothing_even_at_an_unknown_price():
     assert tally_usd(CallTally(), None) == 0.0
     assert tally_usd(CallTally(calls=1, input=1), None) is None
     # Without a price for cached tokens they cost as much as fresh ones: 2 + 1 x 3, a million.
@@ -112,7 +111,7 @@ def test_no_calls_cost_nothing_even_at_an_unknown_price() -> None:
     assert tally_usd(CallTally(calls=1, input=2, cached=2, output=1), price) == pytest.approx(5e-6)
 
 
-def test_the_price_is_that_of_the_settings_wherever_the_model_was_asked() -> None:
+def test_the_price_is_that_of_the_settings_wherever_the_model_was_asked():
     gguf = {"llamacpp/models/q8.gguf": ModelSettings(price_usd_per_million=NANO)}
     settings = Settings(models={**PRICED.models, **gguf, "openai/told": ModelSettings(timeout_s=5)})
     assert price_of("openai/nano", settings) == NANO
@@ -123,7 +122,7 @@ def test_the_price_is_that_of_the_settings_wherever_the_model_was_asked() -> Non
     assert price_of("litellm/nano", settings) is None
 
 
-def test_without_settings_the_price_is_what_the_transport_knows() -> None:
+def test_without_settings_the_price_is_what_the_transport_knows():
     listed = price_of("openai/gpt-4o-mini", Settings())
     assert listed is not None
     assert listed.input > 0
@@ -131,5 +130,5 @@ def test_without_settings_the_price_is_what_the_transport_knows() -> None:
     assert price_of("llamacpp/q8@0123456789abcdef", Settings()) == Price(input=0, output=0)
 
 
-def test_days_are_those_of_utc() -> None:
+def test_days_are_those_of_utc():
     assert datetime.date(1970, 1, 1) + datetime.timedelta(days=JAN_10) == datetime.date(2026, 1, 10)

@@ -1,11 +1,9 @@
 """Anthropic's own protocol; what each of its models refuses stands in tests/support/dialects/anthropic.py."""
 
-from pathlib import Path
-
 import msgspec
 import pytest
 from tests.support.dialects import BY_NAME
-from tests.support.dialects.server import KEY, Bench, Dialect, Request, claude_error, message, message_events
+from tests.support.dialects.server import KEY, Dialect, Request, claude_error, message, message_events
 from tests.support.dialects.server import Response as Said
 from tests.support.doors import Verdict, prompt, verdict
 
@@ -19,7 +17,7 @@ ASKED = Prompt(messages=(Message("user", "Say it."),))
 
 
 def dialect(respond, **of_dialect) -> Dialect:
-    return Dialect("claude", "anthropic/claude-x", "https://docs.claude.com", respond, base="", **of_dialect)
+    return Dialect("claude", "https://docs.claude.com", respond, "anthropic/claude-x", base="", **of_dialect)
 
 
 def judged(nonce: str, row: str = "row one") -> Prompt:
@@ -42,7 +40,7 @@ def answers_with(usage: dict, nonce: str = "n1"):
     return respond
 
 
-async def test_a_call_carries_version_key_limit_and_a_forced_tool(bench: Bench, tmp_path: Path) -> None:
+async def test_a_call_carries_version_key_limit_and_a_forced_tool(bench, tmp_path):
     bench.begin(PLAIN)
     async with bench.door(PLAIN, tmp_path) as door:
         assert (await door.ask(prompt("Judge row one."))).value.score == 2
@@ -56,7 +54,7 @@ async def test_a_call_carries_version_key_limit_and_a_forced_tool(bench: Bench, 
     assert body["tool_choice"] == {"type": "tool", "name": "Verdict", "disable_parallel_tool_use": True}
 
 
-async def test_what_all_rows_share_is_marked_and_the_same_to_the_byte(bench: Bench, tmp_path: Path) -> None:
+async def test_what_all_rows_share_is_marked_and_the_same_to_the_byte(bench, tmp_path):
     both = dialect(lambda request: answers_with(CACHE, "n1" if "one" in request.row else "n2")(request))
     bench.begin(both)
     async with bench.door(both, tmp_path) as door:
@@ -74,7 +72,7 @@ async def test_what_all_rows_share_is_marked_and_the_same_to_the_byte(bench: Ben
     assert "n1" not in str(first["tools"])
 
 
-async def test_cached_and_written_tokens_are_counted_and_priced(bench: Bench, tmp_path: Path) -> None:
+async def test_cached_and_written_tokens_are_counted_and_priced(bench, tmp_path):
     claude, budget = dialect(answers_with({**CACHE, "output_tokens": 20})), Budget()
     price = {"input": 3.0, "output": 15.0, "cached": 0.3, "cache_write": 3.75}
     bench.begin(claude)
@@ -98,12 +96,10 @@ class TestWays:
             (["tool_choice: not supported", "output_config: no such field", "tools: not supported"], "text"),
         ],
     )
-    async def test_a_way_that_is_refused_gives_way_to_the_next(
-        self, refusals: list[str], way: str, bench: Bench, tmp_path: Path
-    ) -> None:
+    async def test_a_way_that_is_refused_gives_way_to_the_next(self, refusals, way, bench, tmp_path):
         def respond(request: Request) -> Said:
             if len(bench.requests) <= len(refusals):
-                return claude_error(400, "invalid_request_error", refusals[len(bench.requests) - 1])
+                return claude_error(refusals[len(bench.requests) - 1])
             return message(request)
 
         claude = dialect(respond)
@@ -114,7 +110,7 @@ class TestWays:
         ways = [way_of(one) for one in bench.requests]
         assert ways == [*["tool", "schema", "offered tool", "text"][: len(refusals) + 1], way]
 
-    async def test_arguments_of_an_offered_tool_are_the_reply(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_arguments_of_an_offered_tool_are_the_reply(self, bench, tmp_path):
         grammar = BY_NAME["anthropic-grammar-too-large"]
         tool = {"type": "tool_use", "id": "t", "name": "Verdict", "input": msgspec.Raw(verdict().encode())}
 
@@ -129,9 +125,7 @@ class TestWays:
         async with bench.door(claude, tmp_path) as door:
             assert (await door.ask(prompt("Judge row one."))).value.score == 2
 
-    async def test_a_temperature_that_was_asked_for_is_told_when_it_is_dropped(
-        self, bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    async def test_a_temperature_that_was_asked_for_is_told_when_it_is_dropped(self, bench, tmp_path, caplog):
         claude = BY_NAME["anthropic-no-temperature"]
         for folder, settings, n_told in (("a", {}, 0), ("b", {"temperature": 0.3}, 1)):
             bench.begin(claude)
@@ -141,9 +135,7 @@ class TestWays:
             assert ["temperature" in one.body for one in bench.requests] == [True, False]
             assert len([one for one in caplog.records if "takes no temperature" in one.message]) == n_told
 
-    async def test_thinking_in_extra_has_room_of_its_own_and_no_forced_tool(
-        self, bench: Bench, tmp_path: Path
-    ) -> None:
+    async def test_thinking_in_extra_has_room_of_its_own_and_no_forced_tool(self, bench, tmp_path):
         claude = BY_NAME["anthropic-thinking"]
         bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
@@ -154,7 +146,7 @@ class TestWays:
         assert "temperature" not in request.body
         assert reply.usage == Usage(input=50, output=320, reasoning=300)
 
-    async def test_fields_of_one_object_stand_together(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_fields_of_one_object_stand_together(self, bench, tmp_path):
         claude = BY_NAME["anthropic-no-forced-tool"]
         bench.begin(claude)
         async with bench.door(claude, tmp_path, extra={"output_config": {"effort": "low"}}) as door:
@@ -180,9 +172,7 @@ def way_of(request: Request) -> str:
         ("pause_turn", "pause_turn"),
     ],
 )
-async def test_stop_reasons_are_those_of_the_ledger(
-    reason: str, finish_reason: str, bench: Bench, tmp_path: Path
-) -> None:
+async def test_stop_reasons_are_those_of_the_ledger(reason, finish_reason, bench, tmp_path):
     claude = dialect(
         lambda request: message(request, {"type": "text", "text": "It is blue."}, stop_reason=reason)
     )
@@ -193,7 +183,7 @@ async def test_stop_reasons_are_those_of_the_ledger(
 
 
 class TestStream:
-    async def test_pieces_are_passed_on_and_thought_is_not(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_pieces_are_passed_on_and_thought_is_not(self, bench, tmp_path):
         usage = {"input_tokens": 10, "cache_read_input_tokens": 40, "output_tokens": 60}
         said = b"".join(message_events("It is blue.", thinking="Hm. " * 20, usage=usage))
         claude, pieces = dialect(lambda request: Said(said)), []
@@ -205,7 +195,7 @@ class TestStream:
         # The last count of output is of the whole reply, 80 of whose 91 characters are thought: 52.7 of 60.
         assert reply.usage == Usage(input=50, output=60, cached=40, reasoning=53)
 
-    async def test_an_error_event_keeps_what_was_said(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_an_error_event_keeps_what_was_said(self, bench, tmp_path):
         claude = BY_NAME["anthropic-stream-overloaded"]
         bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
@@ -217,7 +207,7 @@ class TestStream:
                 )
         assert caught.value.raw == "It "
 
-    async def test_a_refusal_is_refused(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_a_refusal_is_refused(self, bench, tmp_path):
         claude = dialect(lambda request: Said(b"".join(message_events("", stop_reason="refusal"))))
         bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
@@ -225,7 +215,7 @@ class TestStream:
                 await door.stream(ASKED, lambda _piece: None)
         assert caught.value.status == "refused"
 
-    async def test_a_body_of_something_else_is_told(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_a_body_of_something_else_is_told(self, bench, tmp_path):
         claude = dialect(lambda request: Said(b"<html><title>Welcome</title></html>"))
         bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:

@@ -15,11 +15,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.ledgers import DAY, JAN_10, Kept, key, make_ledger, responses_in
+from tests.support.ledgers import DAY, JAN_10, Kept, key, make_ledger, responses_in, set_hit_day
 
-from ragstone.config import ModelSettings, Price, Settings
+from ragstone.config import LedgerSection, ModelSettings, Price, Settings
 from ragstone.errors import DataError
-from ragstone.llm import Ledger, archive
+from ragstone.llm import Ledger, archive, open_ledger
+from ragstone.llm.account import read_account
 from ragstone.llm.archive import (
     Exported,
     choose_responses,
@@ -27,10 +28,17 @@ from ragstone.llm.archive import (
     import_responses,
     prune_responses,
 )
+from ragstone.llm.ledgers import ledger_place, open_store
+from ragstone.llm.postgres_database import Database
 from ragstone.llm.prompt import Completion
 
 NANO = "openai/nano"
 PRICED = Settings(models={NANO: ModelSettings(price_usd_per_million=Price(input=1, output=4, cached=0.5))})
+
+
+@pytest.fixture
+def place(ledger_settings):
+    return ledger_place(ledger_settings)
 
 
 def line(number: int, text: str = "said", **others: object) -> str:
@@ -44,7 +52,7 @@ def write(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_an_export_is_one_response_a_line_by_key_and_without_more_than_that(tmp_path: Path) -> None:
+def test_an_export_is_one_response_a_line_by_key_and_without_more_than_that(tmp_path):
     kept = [Kept(NANO, JAN_10 + 0.5, text="ठीक है"), Kept("llamacpp/q@0", JAN_10, (3, 0, 0))]
     path = make_ledger(tmp_path / "l", kept)
     assert export_responses(path, tmp_path / "out.jsonl") == Exported(2, 0)
@@ -57,23 +65,24 @@ def test_an_export_is_one_response_a_line_by_key_and_without_more_than_that(tmp_
     assert sorted(each.name for each in tmp_path.iterdir()) == ["l", "out.jsonl"]
 
 
-def test_what_is_exported_and_imported_is_the_same_to_the_byte(tmp_path: Path) -> None:
-    kept = [Kept(NANO, JAN_10 + n / 7, text=f"text {n}") for n in range(50)]
-    path = make_ledger(tmp_path / "l", kept)
-    export_responses(path, tmp_path / "one.jsonl")
-    done = import_responses(tmp_path / "new" / "m", tmp_path / "one.jsonl")
+def test_what_is_exported_and_imported_is_the_same_to_the_byte(place, ledger_settings, tmp_path):
+    kept = [Kept(NANO, JAN_10 + n / 7, text=f"ठीक है \x00 {n}") for n in range(50)]
+    export_responses(make_ledger(tmp_path / "l", kept), tmp_path / "one.jsonl")
+    done = import_responses(place, tmp_path / "one.jsonl")
     assert (done.new, done.known) == (50, 0)
-    export_responses(tmp_path / "new" / "m", tmp_path / "two.jsonl")
+    assert import_responses(place, tmp_path / "one.jsonl").known == 50
+    assert export_responses(place, tmp_path / "two.jsonl") == Exported(50, 0)
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
-    opened = Ledger(tmp_path / "new" / "m")
+    assert import_responses(tmp_path / "back", tmp_path / "two.jsonl").new == 50
+    opened = open_ledger(ledger_settings)
     found = asyncio.run(opened.find(key(7)))
     opened.close()
     assert found is not None
-    assert found.text == "text 7"
+    assert found.text == "ठीक है \x00 7"
 
 
 @given(st.floats(min_value=0, max_value=4e9))
-def test_the_moment_of_a_response_survives_any_number_of_exports(created: float) -> None:
+def test_the_moment_of_a_response_survives_any_number_of_exports(created):
     rows = [(key(1), NANO, b'{"text":"t"}', created)]
     (exported,) = archive.export_lines(rows)
     ((*_, again),) = archive._rows([exported], Path("f"))
@@ -81,7 +90,7 @@ def test_the_moment_of_a_response_survives_any_number_of_exports(created: float)
     assert list(archive.export_lines([(key(1), NANO, b'{"text":"t"}', again)])) == [exported]
 
 
-def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path: Path) -> None:
+def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path):
     path = make_ledger(tmp_path / "l", [Kept(NANO)])
     out = write(tmp_path / "out.jsonl", "mine")
     with pytest.raises(DataError, match=r"exists and was not touched\. Give another name, or --force"):
@@ -95,7 +104,7 @@ def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path: Path) -> None
     assert not (tmp_path / "none.jsonl").exists()
 
 
-def test_responses_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_responses_that_cannot_be_read_are_left_out_and_counted(tmp_path):
     path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(9)])
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE responses SET response = x'7b22' WHERE key = ?", (key(0),))
@@ -112,7 +121,7 @@ def test_responses_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) 
     assert (chosen.responses, chosen.damaged) == ({NANO: 5}, 3)  # one's name is another now
 
 
-def test_an_import_heals_what_cannot_be_read(tmp_path: Path) -> None:
+def test_an_import_heals_what_cannot_be_read(tmp_path):
     path = make_ledger(tmp_path / "l", [Kept(NANO, text=f"said {n}") for n in range(3)])
     export_responses(path, tmp_path / "out.jsonl")
     before = responses_in(path)
@@ -122,9 +131,7 @@ def test_an_import_heals_what_cannot_be_read(tmp_path: Path) -> None:
     assert responses_in(path) == before
 
 
-def test_an_export_shows_one_moment_while_others_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_shows_one_moment_while_others_write(tmp_path, monkeypatch):
     path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(300)])
     opened = Ledger(path)
     lines = archive.export_lines
@@ -141,15 +148,15 @@ def test_an_export_shows_one_moment_while_others_write(
     assert len(responses_in(path)) == 301
 
 
-def test_the_first_response_wins_in_the_ledger_and_within_a_file(tmp_path: Path) -> None:
-    path = make_ledger(tmp_path / "l", [Kept(NANO, text="here first")])
+def test_the_first_response_wins_in_the_ledger_and_within_a_file(place, tmp_path):
+    make_ledger(place, [Kept(NANO, text="here first")])
     file = write(tmp_path / "in.jsonl", line(0, "late"), line(1, "first line"), "", line(1, "second line"))
-    done = import_responses(path, file)
+    done = import_responses(place, file)
     assert (done.file, done.new, done.known) == (str(file), 1, 2)
-    assert {n: text for n, (_, text, _) in responses_in(path).items()} == {0: "here first", 1: "first line"}
+    assert {n: text for n, (_, text, _) in responses_in(place).items()} == {0: "here first", 1: "first line"}
 
 
-def test_an_import_keeps_model_moment_and_what_this_version_does_not_know(tmp_path: Path) -> None:
+def test_an_import_keeps_model_moment_and_what_this_version_does_not_know(tmp_path):
     response = {"text": "t", "of_a_later_version": [1]}
     created = "2026-01-10T02:00:00.250000+02:00"
     file = write(tmp_path / "in.jsonl", line(5, model="llamacpp/q@0", created=created, response=response))
@@ -160,8 +167,8 @@ def test_an_import_keeps_model_moment_and_what_this_version_does_not_know(tmp_pa
     assert json.loads((tmp_path / "out.jsonl").read_text())["response"] == response
 
 
-def test_bad_lines_are_named_and_nothing_of_their_file_is_imported(tmp_path: Path) -> None:
-    path = make_ledger(tmp_path / "l", [Kept(NANO)])
+def test_bad_lines_are_named_and_nothing_of_their_file_is_imported(place, tmp_path):
+    make_ledger(place, [Kept(NANO)])
     bad = [
         "{",
         line(1, key="zz"),
@@ -175,15 +182,15 @@ def test_bad_lines_are_named_and_nothing_of_their_file_is_imported(tmp_path: Pat
     ]
     file = write(tmp_path / "in.jsonl", line(8), *bad, line(9))
     with pytest.raises(DataError, match="nothing was imported, for these lines") as caught:
-        import_responses(path, file)
+        import_responses(place, file)
     told = str(caught.value).splitlines()
     assert [each.partition(": ")[0] for each in told[1:]] == [f"{file}:{n}" for n in range(2, 11)]
     assert "Object missing required field `text`" in told[6]
     assert "unknown field `extra`" in told[7]
-    assert list(responses_in(path)) == [0]
+    assert list(responses_in(place)) == [0]
 
 
-def test_ten_bad_lines_are_reported_together(tmp_path: Path) -> None:
+def test_ten_bad_lines_are_reported_together(tmp_path):
     file = tmp_path / "in.jsonl"
     file.write_bytes(b"\xff\xfe\n" * 1000)
     with pytest.raises(DataError) as caught:
@@ -194,7 +201,7 @@ def test_ten_bad_lines_are_reported_together(tmp_path: Path) -> None:
     assert told[11] == "(and perhaps more: only the first ten are shown)"
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(DataError, match=r"none.jsonl: cannot be read \(No such file"):
         import_responses(tmp_path / "l", tmp_path / "none.jsonl")
     with pytest.raises(DataError, match=r"cannot be read \(Is a directory"):
@@ -236,7 +243,7 @@ print(import_responses(Path(sys.argv[1]), Path(sys.argv[2])), flush=True)
 
 @pytest.mark.kill
 @pytest.mark.parametrize("moment", ["reading", "inserting", "committing", "never"])
-def test_killed_while_importing_all_of_the_file_is_there_or_nothing(tmp_path: Path, moment: str) -> None:
+def test_killed_while_importing_all_of_the_file_is_there_or_nothing(tmp_path, moment):
     path = make_ledger(tmp_path / "l", [Kept(NANO, text="before")])
     file = write(tmp_path / "in.jsonl", *(line(n, "x" * 200) for n in range(1, 10_001)))
     ran = subprocess.run(
@@ -255,7 +262,7 @@ def merge(job: tuple[Path, Path]) -> int:
 
 
 @pytest.mark.kill
-def test_processes_that_import_at_once_add_up_while_a_run_goes_on(tmp_path: Path) -> None:
+def test_processes_that_import_at_once_add_up_while_a_run_goes_on(tmp_path):
     path = make_ledger(tmp_path / "l", [Kept(NANO, text="before")])
     # Each file holds 1,500 responses, half of which the next file holds too: 750 x 5 in all.
     jobs = [
@@ -278,7 +285,7 @@ def test_processes_that_import_at_once_add_up_while_a_run_goes_on(tmp_path: Path
     assert len(responses_in(path)) == 1 + 750 * 5 + 100
 
 
-def test_prune_by_age_says_what_it_deletes_and_what_it_costs_again(tmp_path: Path) -> None:
+def test_prune_by_age_says_what_it_deletes_and_what_it_costs_again(place):
     now = datetime.datetime.now(datetime.UTC).timestamp() / DAY
     kept = [
         Kept(NANO, now - 31, (1000, 100, 400)),
@@ -286,50 +293,51 @@ def test_prune_by_age_says_what_it_deletes_and_what_it_costs_again(tmp_path: Pat
         Kept("llamacpp/q@0", now - 300),
         Kept("llamacpp/q@0", now - 400),
     ]
-    path = make_ledger(tmp_path / "l", kept)
-    chosen = choose_responses(path, PRICED, older_than_s=30 * DAY)
+    make_ledger(place, kept)
+    chosen = choose_responses(place, PRICED, older_than_s=30 * DAY)
     assert chosen.responses == {NANO: 1, "llamacpp/q@0": 2}
     assert chosen.cost_usd == pytest.approx(0.0012)  # 600 x 1 + 400 x 0.5 + 100 x 4, a million
-    assert len(responses_in(path)) == 4
-    assert prune_responses(path, chosen).responses == 3
-    assert list(responses_in(path)) == [1]
+    assert len(responses_in(place)) == 4
+    assert prune_responses(place, chosen).responses == 3
+    assert list(responses_in(place)) == [1]
 
 
-def test_prune_by_model_takes_it_at_every_address_or_at_one(tmp_path: Path) -> None:
+def test_prune_by_model_takes_it_at_every_address_or_at_one(place):
     kept = [Kept(NANO), Kept(f"{NANO}@here/v1"), Kept(f"{NANO}@there/v1"), Kept("openai/nano-2")]
-    path = make_ledger(tmp_path / "l", kept)
-    assert choose_responses(path, PRICED, model=f"{NANO}@here/v1").models == [f"{NANO}@here/v1"]
-    chosen = choose_responses(path, PRICED, model=NANO)
+    make_ledger(place, kept)
+    assert choose_responses(place, PRICED, model=f"{NANO}@here/v1").models == [f"{NANO}@here/v1"]
+    chosen = choose_responses(place, PRICED, model=NANO)
     assert chosen.models == [NANO, f"{NANO}@here/v1", f"{NANO}@there/v1"]
-    assert prune_responses(path, chosen).responses == 3
-    assert list(responses_in(path)) == [3]
-    unknown = choose_responses(path, PRICED, model="openai/nano-2")
+    assert prune_responses(place, chosen).responses == 3
+    assert list(responses_in(place)) == [3]
+    unknown = choose_responses(place, PRICED, model="openai/nano-2")
     assert unknown.cost_usd is None
     with pytest.raises(
         DataError, match=r"no response of the model 'openai/nan'\. Did you mean 'openai/nano-2'"
     ):
-        choose_responses(path, PRICED, model="openai/nan")
+        choose_responses(place, PRICED, model="openai/nan")
 
 
-def test_both_conditions_must_hold(tmp_path: Path) -> None:
-    path = make_ledger(tmp_path / "l", [Kept(NANO, 1), Kept("m", 1), Kept(NANO, 400_000)])
-    assert choose_responses(path, PRICED, older_than_s=DAY, model=NANO).responses == {NANO: 1}
+def test_both_conditions_must_hold(place):
+    make_ledger(place, [Kept(NANO, 1), Kept("m", 1), Kept(NANO, 400_000)])
+    assert choose_responses(place, PRICED, older_than_s=DAY, model=NANO).responses == {NANO: 1}
 
 
-def test_what_came_after_the_choice_stays_and_so_do_the_hits(tmp_path: Path) -> None:
-    path = make_ledger(tmp_path / "l", [Kept(NANO)], hits=[0, 0])
-    chosen = choose_responses(path, PRICED, model=NANO)
-    opened = Ledger(path)
+def test_what_came_after_the_choice_stays_and_so_do_the_hits(place, ledger_settings):
+    make_ledger(place, [Kept(NANO)])
+    opened = open_ledger(ledger_settings)
+    for _ in range(2):
+        assert asyncio.run(opened.find(key(0)))
+    chosen = choose_responses(place, PRICED, model=NANO)
     asyncio.run(opened.put(key(9), NANO, Completion(text="late")))
     opened.close()
-    assert prune_responses(path, chosen).responses == 1
-    assert list(responses_in(path)) == [9]
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT calls FROM hits").fetchall() == [(2,)]
-    connection.close()
+    assert prune_responses(place, chosen).responses == 1
+    assert list(responses_in(place)) == [9]
+    with open_store(place) as store:
+        assert [n_calls for _, _, n_calls, *_ in store.hits()] == [2]
 
 
-def test_prune_gives_the_space_back(tmp_path: Path) -> None:
+def test_prune_gives_the_space_back(tmp_path):
     path = make_ledger(tmp_path / "l", [Kept(NANO, text="x" * 2000) for _ in range(1000)])
     n_bytes = path.stat().st_size
     pruned = prune_responses(path, choose_responses(path, PRICED, model=NANO))
@@ -337,7 +345,7 @@ def test_prune_gives_the_space_back(tmp_path: Path) -> None:
     assert pruned.n_bytes_freed == n_bytes - path.stat().st_size
 
 
-def test_prune_while_another_reads_and_a_run_goes_on(tmp_path: Path) -> None:
+def test_prune_while_another_reads_and_a_run_goes_on(tmp_path):
     path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(500)] + [Kept("other")])
     opened = Ledger(path)
     reader = sqlite3.connect(path)
@@ -353,6 +361,35 @@ def test_prune_while_another_reads_and_a_run_goes_on(tmp_path: Path) -> None:
     assert responses_in(path)[0][1] == "asked again"
 
 
-def test_a_line_of_an_export_has_a_type_that_python_can_read() -> None:
+def test_a_line_of_an_export_has_a_type_that_python_can_read():
     stored = msgspec.json.decode(line(1), type=archive.StoredResponse)
     assert msgspec.json.decode(stored.response, type=Completion).text == "said"
+
+
+@pytest.mark.server
+def test_the_account_of_a_database_is_that_of_the_same_ledger_in_a_file(postgres, tmp_path):
+    kept = [
+        Kept(NANO, JAN_10 + 0.25, (1000, 100, 400)),
+        Kept(NANO, JAN_10 + 1, (500, 50, 0)),
+        Kept("llamacpp/small@0123", JAN_10, (70, 7, 0)),
+        Kept("openai/other@localhost:1/v1", JAN_10, (0, 0, 0)),
+    ]
+    path, schema = make_ledger(tmp_path / "l", kept, hits=[0, 0, 1, 3]), postgres.new_schema()
+    set_hit_day(path, JAN_10 + 5)
+    database = make_ledger(Database(postgres.url(schema)), kept)
+    ledger = open_ledger(Settings(root=str(tmp_path), ledger=LedgerSection(url=database.url)))
+
+    async def hit():
+        for number in (0, 0, 1, 3):
+            await ledger.find(key(number))
+
+    asyncio.run(hit())
+    ledger.close()
+    postgres.sql(f"UPDATE ragstone_hits SET day = {JAN_10 + 5}", schema)
+    of_file, of_database = (
+        msgspec.structs.replace(read_account(one, PRICED), path="", n_bytes=0) for one in (path, database)
+    )
+    assert of_database == of_file
+    assert of_database.total.hits.calls == 4
+    assert read_account(database, PRICED).path == str(database)
+    assert read_account(database, PRICED).n_bytes > 0

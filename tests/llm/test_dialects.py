@@ -48,9 +48,7 @@ async def command(dialect: Dialect, bench: Bench, folder: Path) -> dict[str, tup
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-async def test_every_row_has_its_true_status_and_nothing_is_paid_twice(
-    dialect: Dialect, bench: Bench, tmp_path: Path
-) -> None:
+async def test_every_row_has_its_true_status_and_nothing_is_paid_twice(dialect, bench, tmp_path):
     bench.begin(dialect)
     rows = await command(dialect, bench, tmp_path)
     status, words = rows[ODD]
@@ -88,16 +86,14 @@ def said_no(outcome: tuple[str, str]) -> bool:
     return outcome[0] == "refused" and "refused the text" not in outcome[1]
 
 
-def test_the_bench_has_every_provider_that_is_asked_over_http() -> None:
+def test_the_bench_has_every_provider_that_is_asked_over_http():
     asked = {one.name for one in providers().values() if one.dialect in ("openai", "azure", "anthropic")}
     assert asked == {one.provider.name for one in DIALECTS}
     assert len(BY_NAME) == len(DIALECTS)
     assert all(one.source.startswith("https://") for one in DIALECTS)
 
 
-async def test_a_prompt_beside_which_there_is_less_room_narrows_no_other(
-    bench: Bench, tmp_path: Path
-) -> None:
+async def test_a_prompt_beside_which_there_is_less_room_narrows_no_other(bench, tmp_path):
     dialect = BY_NAME["vllm-new-window-full"]
     bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
@@ -107,7 +103,7 @@ async def test_a_prompt_beside_which_there_is_less_room_narrows_no_other(
     assert limits == [4100, 4100, 2050, 1025, 512, 4100]  # 4,000 to think in, and 100 to reply
 
 
-async def test_the_limit_of_a_model_is_learnt_once_for_all_rows(bench: Bench, tmp_path: Path) -> None:
+async def test_the_limit_of_a_model_is_learnt_once_for_all_rows(bench, tmp_path):
     dialect = BY_NAME["openai-limit-of-the-model"]
     bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
@@ -116,7 +112,7 @@ async def test_the_limit_of_a_model_is_learnt_once_for_all_rows(bench: Bench, tm
     assert [limit_of(one) for one in bench.requests] == [20_100, 16_384, 16_384]
 
 
-async def test_a_form_that_is_refused_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
+async def test_a_form_that_is_refused_is_not_tried_again(bench, tmp_path):
     dialect = BY_NAME["openai-reasoner"]
     bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
@@ -143,9 +139,7 @@ async def test_a_form_that_is_refused_is_not_tried_again(bench: Bench, tmp_path:
         ("groq-raw-thought", 2671),  # 3020 * 497 / 562: tags and empty lines are of the thought
     ],
 )
-async def test_tokens_of_thought_are_counted_wherever_they_are_told(
-    name: str, n_thought: int, bench: Bench, tmp_path: Path
-) -> None:
+async def test_tokens_of_thought_are_counted_wherever_they_are_told(name, n_thought, bench, tmp_path):
     bench.begin(BY_NAME[name])
     async with bench.door(BY_NAME[name], tmp_path) as door:
         reply = await door.ask(prompt("Judge row one."))
@@ -154,9 +148,7 @@ async def test_tokens_of_thought_are_counted_wherever_they_are_told(
     assert reply.usage.reasoning == n_thought
 
 
-async def test_other_fields_make_another_call_and_other_headers_the_same(
-    bench: Bench, tmp_path: Path
-) -> None:
+async def test_other_fields_make_another_call_and_other_headers_the_same(bench, tmp_path):
     dialect = BY_NAME["reply-in-parts"]
     bench.begin(dialect)
     n_asked = []
@@ -174,10 +166,10 @@ async def test_other_fields_make_another_call_and_other_headers_the_same(
     assert [one.body.get("seed") for one in bench.requests] == [None, 1, 2]
 
 
-async def test_what_the_endpoint_says_a_call_cost_is_its_cost(bench: Bench, tmp_path: Path) -> None:
+async def test_what_the_endpoint_says_a_call_cost_is_its_cost(bench, tmp_path):
     # OpenRouter tells it: https://openrouter.ai/docs/use-cases/usage-accounting
     usage = {"prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70, "cost": 0.00042}
-    dialect = Dialect("router", "openrouter/meta/llama-x", "", lambda request: chat(request, usage=usage))
+    dialect = Dialect("router", "", lambda request: chat(request, usage=usage), "openrouter/meta/llama-x")
     bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
         assert (await door.ask(prompt("Judge row one."))).cost_usd == 0.00042

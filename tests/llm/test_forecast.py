@@ -49,14 +49,14 @@ def rows(n: int) -> list[Prompt]:
     return [prompt(f"row {number:04}") for number in range(n)]
 
 
-async def test_calls_that_the_ledger_has_are_subtracted(tmp_path: Path) -> None:
+async def test_calls_that_the_ledger_has_are_subtracted(tmp_path):
     await paid(tmp_path, 4, Usage(input=50, output=20))
     with offline_door(tmp_path) as door:
         forecast = await listen(door, rows(10))
     assert (forecast.calls, forecast.from_ledger) == (6, 4)
 
 
-async def test_tokens_money_and_time_follow_from_this_runs_own_calls(tmp_path: Path) -> None:
+async def test_tokens_money_and_time_follow_from_this_runs_own_calls(tmp_path):
     await paid(tmp_path, 4, Usage(input=50, output=20), latency_s=0.5)
     with offline_door(tmp_path, concurrency=2) as door:
         forecast = await listen(door, rows(10))
@@ -68,7 +68,7 @@ async def test_tokens_money_and_time_follow_from_this_runs_own_calls(tmp_path: P
     assert forecast.models[0].n_earlier == 4
 
 
-async def test_without_own_calls_the_models_other_calls_tell_the_length_of_replies(tmp_path: Path) -> None:
+async def test_without_own_calls_the_models_other_calls_tell_the_length_of_replies(tmp_path):
     await paid(tmp_path, 3, Usage(input=50, output=20), latency_s=2.0)
     other = [
         prompt(f"something else, {number}", reply=None, nonce=None, max_tokens=15) for number in range(8)
@@ -80,7 +80,7 @@ async def test_without_own_calls_the_models_other_calls_tell_the_length_of_repli
     assert forecast.models[0].n_earlier == 3
 
 
-async def test_without_any_earlier_call_the_assumption_is_marked_and_the_time_unknown(tmp_path: Path) -> None:
+async def test_without_any_earlier_call_the_assumption_is_marked_and_the_time_unknown(tmp_path):
     with offline_door(tmp_path) as door:
         forecast = await listen(door, rows(10))
     assert forecast.duration_s is None
@@ -89,20 +89,20 @@ async def test_without_any_earlier_call_the_assumption_is_marked_and_the_time_un
     assert forecast.output == round(10 * 100 / 3)
 
 
-async def test_an_unknown_price_leaves_the_cost_unknown_and_not_zero(tmp_path: Path) -> None:
+async def test_an_unknown_price_leaves_the_cost_unknown_and_not_zero(tmp_path):
     with offline_door(tmp_path, price=None) as door:
         forecast = await listen(door, rows(1))
     assert forecast.cost_usd is None
 
 
-async def test_nothing_to_ask_costs_nothing_whatever_the_price(tmp_path: Path) -> None:
+async def test_nothing_to_ask_costs_nothing_whatever_the_price(tmp_path):
     await paid(tmp_path, 2, Usage(input=50, output=20))
     with offline_door(tmp_path, price=None) as door:
         forecast = await listen(door, rows(2))
     assert (forecast.calls, forecast.cost_usd, forecast.duration_s) == (0, 0, 0)
 
 
-async def test_limits_a_minute_set_the_least_time(tmp_path: Path) -> None:
+async def test_limits_a_minute_set_the_least_time(tmp_path):
     await paid(tmp_path, 1, Usage(input=50, output=20), latency_s=0.001)
     with offline_door(tmp_path) as door:
         by_calls = await listen(door, rows(31), ModelSettings(requests_per_minute=10))
@@ -111,13 +111,13 @@ async def test_limits_a_minute_set_the_least_time(tmp_path: Path) -> None:
     assert by_tokens.duration_s == pytest.approx(180)  # 30 x 70 tokens at 700 a minute
 
 
-async def test_the_same_call_twice_is_counted_once(tmp_path: Path) -> None:
+async def test_the_same_call_twice_is_counted_once(tmp_path):
     with offline_door(tmp_path) as door:
         forecast = await listen(door, [prompt("the same")] * 3)
     assert forecast.calls == 1
 
 
-async def test_a_sampled_call_stands_for_its_weight(tmp_path: Path) -> None:
+async def test_a_sampled_call_stands_for_its_weight(tmp_path):
     forecaster = Forecaster()
     with offline_door(tmp_path) as door:
         ask = forecaster.listen("function/model", door, NO_LIMITS)
@@ -128,7 +128,7 @@ async def test_a_sampled_call_stands_for_its_weight(tmp_path: Path) -> None:
     assert forecast.calls == 10
 
 
-async def test_a_forecast_does_not_count_as_calls_saved(tmp_path: Path) -> None:
+async def test_a_forecast_does_not_count_as_calls_saved(tmp_path):
     await paid(tmp_path, 2, Usage(input=50, output=20))
     ledger = Ledger(tmp_path / "ledger.sqlite", counting=False)
     assert len(ledger.earlier("function/model")) == 2
@@ -152,7 +152,7 @@ class Listing(msgspec.Struct, forbid_unknown_fields=True):
     right: bool
 
 
-def test_a_made_up_reply_has_the_type_and_names_every_id() -> None:
+def test_a_made_up_reply_has_the_type_and_names_every_id():
     made = stub_reply(prompt(reply=Listing)).value
     assert isinstance(made, Listing)
     assert [item.id for item in made.items] == list(range(1, ITEMS + 1))

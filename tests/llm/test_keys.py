@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.command import ragstone
 from tests.support.doors import prompt
-from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import always, fail
 
 from ragstone.config import ModelSettings, Settings
@@ -35,7 +34,7 @@ def key_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_variable_named_is_read_and_else_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_named_is_read_and_else_the_usual_one(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", " usual\n")
     monkeypatch.setenv("MY_KEY", "mine")
     assert find_key(ModelSettings())[0] == "usual"
@@ -43,22 +42,18 @@ def test_the_variable_named_is_read_and_else_the_usual_one(monkeypatch: pytest.M
     assert find_key(ModelSettings(api_key_env="NO_KEY")) == ("", "Set the environment variable NO_KEY")
 
 
-def test_a_file_is_read_and_goes_before_the_usual_variable(
-    key_file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_is_read_and_goes_before_the_usual_variable(key_file, monkeypatch, caplog):
     monkeypatch.setenv("OPENAI_API_KEY", "usual")
     assert find_key(ModelSettings(api_key_file=str(key_file)))[0] == KEY
     assert caplog.records == []
 
 
-def test_two_places_for_one_key_are_a_mistake() -> None:
+def test_two_places_for_one_key_are_a_mistake():
     with pytest.raises(ConfigError, match="Keep one of them"):
         find_key(ModelSettings(api_key_env="MY_KEY", api_key_file="key.txt"))
 
 
-def test_a_file_that_others_can_read_is_warned_about_once_without_its_content(
-    key_file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_others_can_read_is_warned_about_once_without_its_content(key_file, caplog):
     key_file.chmod(0o640)
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
@@ -79,9 +74,7 @@ def test_a_file_that_others_can_read_is_warned_about_once_without_its_content(
         ("sk-ключ".encode(), "Write the key alone into"),
     ],
 )
-def test_a_file_without_a_key_is_told_without_its_content(
-    key_file: Path, content: bytes | None, remedy: str
-) -> None:
+def test_a_file_without_a_key_is_told_without_its_content(key_file, content, remedy):
     if content is None:
         key_file.unlink()
     else:
@@ -93,8 +86,8 @@ def test_a_file_without_a_key_is_told_without_its_content(
 
 
 async def test_the_path_is_relative_to_the_settings_and_the_key_opens_the_door(
-    key_file: Path, fake_openai: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    key_file, fake_openai, monkeypatch
+):
     fake_openai.key = KEY
     monkeypatch.chdir("/")
     settings = fake_openai.settings(key_file.parent, api_key_file="key.txt")
@@ -104,9 +97,7 @@ async def test_the_path_is_relative_to_the_settings_and_the_key_opens_the_door(
     ledger.close()
 
 
-async def test_a_missing_file_stops_the_first_call_and_says_what_to_do(
-    tmp_path: Path, fake_openai: FakeOpenAI
-) -> None:
+async def test_a_missing_file_stops_the_first_call_and_says_what_to_do(tmp_path, fake_openai):
     settings: Settings = fake_openai.settings(tmp_path, api_key_file="nowhere.txt")
     ledger = Ledger(tmp_path / "ledger.sqlite")
     async with open_door(fake_openai.model, settings, ledger) as door:
@@ -122,13 +113,7 @@ def everything_written(folder: Path, but: Path) -> bytes:
 
 @pytest.mark.model
 @pytest.mark.parametrize("echoes", ["in an error", "as a refused key", "nothing"])
-def test_nothing_that_is_written_holds_the_key(
-    key_file: Path,
-    fake_openai: FakeOpenAI,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    echoes: str,
-) -> None:
+def test_nothing_that_is_written_holds_the_key(key_file, fake_openai, monkeypatch, caplog, echoes):
     folder = key_file.parent
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "500")
@@ -175,7 +160,7 @@ KEYS = (KEY, "sk-ant-api03-" + "Ab/+=x9_Z" * 11, 'p&ss"w0\\rd', "%xyz%&/+q")
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_key_is_hidden_in_whatever_form_it_comes_back(key: str) -> None:
+def test_a_key_is_hidden_in_whatever_form_it_comes_back(key):
     forms = {
         key,
         quote(key, safe=""),
@@ -203,22 +188,22 @@ def test_a_key_is_hidden_in_whatever_form_it_comes_back(key: str) -> None:
     st.text(st.characters(codec="ascii", exclude_categories=["C"]), min_size=8, max_size=40),
     st.binary(max_size=5),
 )
-def test_no_bytes_around_a_key_save_it_in_base64(key: str, before: bytes) -> None:
+def test_no_bytes_around_a_key_save_it_in_base64(key, before):
     told = base64.b64encode(before + key.encode()).decode()
     assert "[the key]" in hide(f"<{told}>", [key])
 
 
 @pytest.mark.parametrize("words", ["test it", "a password, hidden", "sk-test", "", "c2stdGVz"])
-def test_other_words_stay(words: str) -> None:
+def test_other_words_stay(words):
     assert hide(words, [KEY, "", "it's"]) == words
 
 
-def test_a_short_secret_is_hidden_where_it_stands_alone() -> None:
+def test_a_short_secret_is_hidden_where_it_stands_alone():
     assert hide("a cat, a category: cat", ["cat"]) == "a [the key], a category: [the key]"
 
 
 @pytest.mark.parametrize("unit", ["x", KEY[:11], "c2stdGVz", "%73", "736b", "&#0", "\\", "%25", "YWFh"])
-def test_hiding_takes_time_linear_in_the_text(unit: str) -> None:
+def test_hiding_takes_time_linear_in_the_text(unit):
     text = (unit * 40_000)[:40_000]
     begun = time.process_time()
     for key in (*KEYS, "a" * 200, "\\" * 60, "%25" * 30):
@@ -226,7 +211,7 @@ def test_hiding_takes_time_linear_in_the_text(unit: str) -> None:
     assert time.process_time() - begun < 5  # 0.3 s; any step back into the text takes minutes
 
 
-def test_all_of_a_password_is_hidden() -> None:
+def test_all_of_a_password_is_hidden():
     address = "http://me:p@ss/w@10.0.0.1/v1".replace("/w", "%2Fw")
     assert without_password(address) == "http://10.0.0.1/v1"
     assert without_password("http://h/a@b") == "http://h/a@b"

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.support.fake_openai import ROOT, running, stats
+from tests.support.ledgers import key
 
 from ragstone.errors import DataError
 from ragstone.llm import Ledger, ledger
@@ -24,11 +25,7 @@ from ragstone.records import Usage
 SAID = Completion(text="ठीक है 👍🏽", latency_s=0.25)
 
 
-def key(number: int) -> bytes:
-    return number.to_bytes(16, "big")
-
-
-async def test_what_was_put_is_got_by_another_ledger_on_the_same_file(tmp_path: Path) -> None:
+async def test_what_was_put_is_got_by_another_ledger_on_the_same_file(tmp_path):
     path = tmp_path / "new" / "folder" / "ledger.sqlite"
     said = Completion(
         text="t", finish_reason="stop", refusal="no", usage=Usage(input=3, cached=1), latency_s=0.5
@@ -44,17 +41,7 @@ async def test_what_was_put_is_got_by_another_ledger_on_the_same_file(tmp_path: 
     again.close()
 
 
-async def test_the_first_response_wins(tmp_path: Path) -> None:
-    opened = Ledger(tmp_path / "l")
-    await opened.put(key(1), "m", Completion(text="first"))
-    await opened.put(key(1), "m", Completion(text="second"))
-    found = await opened.find(key(1))
-    opened.close()
-    assert found is not None
-    assert found.text == "first"
-
-
-async def test_responses_that_come_together_share_a_commit(tmp_path: Path) -> None:
+async def test_responses_that_come_together_share_a_commit(tmp_path):
     opened = Ledger(tmp_path / "l")
     started = time.monotonic()
     await asyncio.gather(*(opened.put(key(n), "m", SAID) for n in range(2000)))
@@ -62,53 +49,7 @@ async def test_responses_that_come_together_share_a_commit(tmp_path: Path) -> No
     assert time.monotonic() - started < 2  # one commit each would take longer on any disk
 
 
-async def test_close_writes_what_waits_even_if_nobody_waits_for_it(tmp_path: Path) -> None:
-    opened = Ledger(tmp_path / "l")
-    waiting = [asyncio.create_task(opened.put(key(n), "m", SAID)) for n in range(100)]
-    await asyncio.sleep(0)
-    for task in waiting[:50]:
-        task.cancel()  # they were paid for all the same
-    opened.close()
-    opened.close()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    again = Ledger(tmp_path / "l")
-    assert all([await again.find(key(n)) == SAID for n in range(100)])
-    again.close()
-
-
-async def test_a_cancelled_put_does_not_stop_the_writer(tmp_path: Path) -> None:
-    opened = Ledger(tmp_path / "l")
-    for n in range(50):
-        task = asyncio.create_task(opened.put(key(n), "m", SAID))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-    await asyncio.wait_for(opened.put(key(99), "m", SAID), 5)
-    opened.close()
-
-
-async def test_a_closed_ledger_says_so_and_hangs_nobody(tmp_path: Path) -> None:
-    opened = Ledger(tmp_path / "l")
-    opened.close()
-    with pytest.raises(DataError, match="the ledger is closed"):
-        await asyncio.wait_for(opened.put(key(1), "m", SAID), 5)
-
-
-def test_a_loop_that_ended_before_its_commit_does_not_stop_the_writer(tmp_path: Path) -> None:
-    opened = Ledger(tmp_path / "l")
-
-    async def leave() -> None:
-        task = asyncio.create_task(opened.put(key(1), "m", SAID))
-        await asyncio.sleep(0)
-        task.cancel()
-
-    asyncio.run(leave())
-    asyncio.run(opened.put(key(2), "m", SAID))
-    assert asyncio.run(opened.find(key(1))) == SAID
-    opened.close()
-
-
-def test_a_ledger_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
+def test_a_ledger_of_a_newer_version_is_not_touched(tmp_path):
     path = tmp_path / "l"
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -119,7 +60,7 @@ def test_a_ledger_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
         Ledger(path)
 
 
-def test_a_file_that_is_no_ledger_is_said_to_be_damaged(tmp_path: Path) -> None:
+def test_a_file_that_is_no_ledger_is_said_to_be_damaged(tmp_path):
     path = tmp_path / "l"
     path.write_bytes(b"once upon a time " * 100)
     with pytest.raises(DataError, match=r"the ledger is damaged .* ledger export saved\.jsonl"):
@@ -139,8 +80,8 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 async def test_a_row_that_is_not_what_was_written_is_missing_and_replaced_and_told_once(
-    tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
-) -> None:
+    tmp_path, damage, caplog
+):
     path = tmp_path / "l"
     opened = Ledger(path)
     for n in (1, 2):
@@ -167,7 +108,7 @@ async def test_a_row_that_is_not_what_was_written_is_missing_and_replaced_and_to
         assert connection.execute("SELECT count(*) FROM responses").fetchone() == (2,)
 
 
-def test_a_response_of_an_older_file_is_taken_as_long_as_it_can_be_read(tmp_path: Path) -> None:
+def test_a_response_of_an_older_file_is_taken_as_long_as_it_can_be_read(tmp_path):
     make_format_1(tmp_path / "l")
     with contextlib.closing(sqlite3.connect(tmp_path / "l")) as connection, connection:
         connection.execute("INSERT INTO responses VALUES (?, 'm', x'7b22', 1.5)", (key(2),))
@@ -177,7 +118,7 @@ def test_a_response_of_an_older_file_is_taken_as_long_as_it_can_be_read(tmp_path
     assert found == [Completion(text="old"), None]
 
 
-async def test_damaged_pages_are_said_to_be_damage(tmp_path: Path) -> None:
+async def test_damaged_pages_are_said_to_be_damage(tmp_path):
     path = tmp_path / "l"
     opened = Ledger(path)
     await asyncio.gather(*(opened.put(key(n), "m", Completion(text="x" * 500)) for n in range(200)))
@@ -190,22 +131,20 @@ async def test_damaged_pages_are_said_to_be_damage(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=r"file/ledger.sqlite: the ledger cannot be used .* writable"):
         Ledger(tmp_path / "file" / "ledger.sqlite")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+def test_a_read_only_folder_is_named(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(DataError, match="Check that its folder is writable"):
         Ledger(tmp_path / "ledger.sqlite")
 
 
-async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stays(tmp_path, monkeypatch):
     connect = ledger.connect
 
     def connect_to_small_disk(path: Path) -> sqlite3.Connection:
@@ -242,9 +181,7 @@ def on_day(monkeypatch: pytest.MonkeyPatch, day: int) -> None:
     monkeypatch.setattr(ledger, "time", clock)
 
 
-async def test_what_the_ledger_answers_is_counted_by_day_and_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_ledger_answers_is_counted_by_day_and_model(tmp_path, monkeypatch):
     path = tmp_path / "l"
     on_day(monkeypatch, 20_000)
     opened = Ledger(path)
@@ -263,9 +200,7 @@ async def test_what_the_ledger_answers_is_counted_by_day_and_model(
     assert hits_in(path)[2] == (20_001, "a", 2, 200, 40, 120, 0)
 
 
-async def test_hits_are_written_while_the_ledger_is_open_and_never_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_hits_are_written_while_the_ledger_is_open_and_never_one_by_one(tmp_path, monkeypatch):
     path = tmp_path / "l"
     monkeypatch.setattr(ledger, "HITS_S", 0.1)
     opened = Ledger(path)
@@ -281,9 +216,7 @@ async def test_hits_are_written_while_the_ledger_is_open_and_never_one_by_one(
     opened.close()
 
 
-async def test_hits_that_cannot_be_written_are_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_hits_that_cannot_be_written_are_no_error(tmp_path, monkeypatch):
     opened = Ledger(tmp_path / "l")
     await opened.put(key(1), "a", USED)
     opened._writer.execute("PRAGMA query_only = 1")
@@ -306,7 +239,7 @@ def make_format_1(path: Path) -> None:
     connection.close()
 
 
-def test_a_ledger_of_the_first_format_is_upgraded_in_place_and_keeps_its_responses(tmp_path: Path) -> None:
+def test_a_ledger_of_the_first_format_is_upgraded_in_place_and_keeps_its_responses(tmp_path):
     path = tmp_path / "l"
     make_format_1(path)
     opened = Ledger(path)
@@ -320,7 +253,7 @@ def test_a_ledger_of_the_first_format_is_upgraded_in_place_and_keeps_its_respons
 
 
 @pytest.mark.kill
-def test_processes_that_upgrade_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_processes_that_upgrade_at_once_lose_nothing(tmp_path):
     path = tmp_path / "l"
     make_format_1(path)
     with multiprocessing.get_context("spawn").Pool(2) as pool:
@@ -347,7 +280,7 @@ def fill(job: tuple[Path, int]) -> int:
 
 
 @pytest.mark.kill
-def test_processes_that_start_at_once_share_one_ledger(tmp_path: Path) -> None:
+def test_processes_that_start_at_once_share_one_ledger(tmp_path):
     path = tmp_path / "l"
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         assert pool.map(fill, [(path, number) for number in range(1, 7)], chunksize=1) == [100] * 6
@@ -382,7 +315,7 @@ asyncio.run(main())
 
 
 @pytest.mark.kill
-def test_killed_at_any_moment_no_response_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
+def test_killed_at_any_moment_no_response_that_was_used_is_asked_for_again(tmp_path):
     path, draw = tmp_path / "l", random.Random(1)
     with running("--latency", "0.03") as base_url:
         command = [sys.executable, "-c", ASKER, base_url, str(path), str(ROOT)]

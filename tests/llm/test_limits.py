@@ -31,7 +31,7 @@ async def occupy(slots: Slots, until: asyncio.Event) -> None:
         await until.wait()
 
 
-async def test_no_more_than_the_highest_number_are_in_use_and_everyone_has_a_turn() -> None:
+async def test_no_more_than_the_highest_number_are_in_use_and_everyone_has_a_turn():
     slots, seen, done = Slots(3), 0, 0
 
     async def work() -> None:
@@ -45,7 +45,7 @@ async def test_no_more_than_the_highest_number_are_in_use_and_everyone_has_a_tur
     assert (seen, done, slots.in_use) == (3, 50, 0)
 
 
-def test_a_round_of_refusals_halves_the_slots_and_one_slot_always_stays() -> None:
+def test_a_round_of_refusals_halves_the_slots_and_one_slot_always_stays():
     slots = Slots(64)
     for _ in range(64):
         slots.refused()
@@ -55,7 +55,7 @@ def test_a_round_of_refusals_halves_the_slots_and_one_slot_always_stays() -> Non
     assert slots.allowed == 1
 
 
-def test_accepted_calls_bring_the_slots_back_but_never_above_the_highest() -> None:
+def test_accepted_calls_bring_the_slots_back_but_never_above_the_highest():
     slots = Slots(64)
     for _ in range(64):
         slots.refused()
@@ -67,14 +67,14 @@ def test_accepted_calls_bring_the_slots_back_but_never_above_the_highest() -> No
     assert slots.allowed == 64
 
 
-def test_one_refusal_in_twenty_does_not_starve_the_run() -> None:
+def test_one_refusal_in_twenty_does_not_starve_the_run():
     slots, draw = Slots(64), random.Random(0)
     for _ in range(5000):
         slots.refused() if draw.random() < 0.05 else slots.accepted()
     assert slots.allowed > 32
 
 
-async def test_fewer_slots_hold_for_those_who_wait() -> None:
+async def test_fewer_slots_hold_for_those_who_wait():
     slots, go = Slots(4), asyncio.Event()
     first = [asyncio.create_task(occupy(slots, go)) for _ in range(4)]
     await asyncio.sleep(0)
@@ -90,7 +90,7 @@ async def test_fewer_slots_hold_for_those_who_wait() -> None:
     await asyncio.gather(*second)
 
 
-async def test_a_cancelled_waiter_leaves_the_queue_and_no_slot_is_lost() -> None:
+async def test_a_cancelled_waiter_leaves_the_queue_and_no_slot_is_lost():
     slots, stay = Slots(1), asyncio.Event()
     holder = asyncio.create_task(occupy(slots, stay))
     waiters = [asyncio.create_task(occupy(slots, stay)) for _ in range(3)]
@@ -103,7 +103,7 @@ async def test_a_cancelled_waiter_leaves_the_queue_and_no_slot_is_lost() -> None
     await asyncio.wait_for(occupy(slots, stay), 1)
 
 
-async def test_a_waiter_cancelled_just_as_its_turn_comes_hands_the_slot_on() -> None:
+async def test_a_waiter_cancelled_just_as_its_turn_comes_hands_the_slot_on():
     slots, stay = Slots(1), asyncio.Event()
     await slots.__aenter__()
     waiter = asyncio.create_task(occupy(slots, stay))
@@ -135,16 +135,16 @@ def starts_of(pace: Pace, n: int, *pauses: tuple[float, float]) -> list[float]:
     return still_clock.run(all_of_them())
 
 
-def test_permits_are_evenly_spaced_and_never_too_many() -> None:
+def test_permits_are_evenly_spaced_and_never_too_many():
     starts = starts_of(Pace(60 * 200, random.Random(0)), 40)  # 200 a second
     assert starts == pytest.approx([n * SLACK / 200 for n in range(40)])
 
 
-def test_without_a_rate_nobody_waits() -> None:
+def test_without_a_rate_nobody_waits():
     assert starts_of(Pace(None, random.Random(0)), 1000) == [0.0] * 1000
 
 
-def test_more_units_take_longer() -> None:
+def test_more_units_take_longer():
     pace = Pace(60 * 1000, random.Random(0))  # 1,000 units a second
 
     async def two() -> float:
@@ -155,25 +155,25 @@ def test_more_units_take_longer() -> None:
     assert still_clock.run(two()) == pytest.approx(0.1 * SLACK)
 
 
-def test_after_a_pause_callers_come_back_one_by_one() -> None:
+def test_after_a_pause_callers_come_back_one_by_one():
     starts = starts_of(Pace(None, random.Random(0)), 20, (0, 0.2))
     assert min(starts) >= 0.2
     assert max(starts) <= 0.25  # they come back over a quarter of the pause
     assert len(set(starts)) == 20
 
 
-def test_a_shorter_pause_does_not_cut_a_longer_one() -> None:
+def test_a_shorter_pause_does_not_cut_a_longer_one():
     assert starts_of(Pace(None, random.Random(0)), 1, (0, 0.1), (0, 0.0))[0] >= 0.1
 
 
-def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_afterwards() -> None:
+def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_afterwards():
     starts = starts_of(Pace(60 * 100, random.Random(0)), 20, (0.03, 0.1))  # 100 a second
     assert starts[:3] == pytest.approx([0.0, 0.0102, 0.0204])
     assert starts[3] >= 0.13
     assert all(later - one >= 0.0101 for one, later in itertools.pairwise(starts[3:]))
 
 
-def test_backoff_doubles_is_capped_and_has_full_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backoff_doubles_is_capped_and_has_full_jitter(monkeypatch):
     monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", BACKOFF_S)  # as it is without tests/conftest.py
     draws = [[backoff_s(attempt, random.Random(seed)) for seed in range(200)] for attempt in (0, 1, 2, 20)]
     for waits, most in zip(draws, (0.5, 1.0, 2.0, 30.0), strict=True):
@@ -185,7 +185,7 @@ def timed_out() -> CallFailed:
     return CallFailed("timeout", "http://x did not answer in time", retryable=True)
 
 
-def test_an_endpoint_that_only_hangs_is_given_up_after_a_few_timeouts() -> None:
+def test_an_endpoint_that_only_hangs_is_given_up_after_a_few_timeouts():
     circuit = Circuit()
     for _ in range(HANGING - 1):
         circuit.attempt_failed(timed_out())
@@ -195,7 +195,7 @@ def test_an_endpoint_that_only_hangs_is_given_up_after_a_few_timeouts() -> None:
         circuit.check()
 
 
-def test_timeouts_of_an_endpoint_that_has_answered_are_the_rows_own() -> None:
+def test_timeouts_of_an_endpoint_that_has_answered_are_the_rows_own():
     circuit = Circuit()
     circuit.answered()
     for _ in range(HANGING * 2):
@@ -203,7 +203,7 @@ def test_timeouts_of_an_endpoint_that_has_answered_are_the_rows_own() -> None:
     circuit.check()
 
 
-def test_nobody_there_from_the_first_call_on_stops_everything() -> None:
+def test_nobody_there_from_the_first_call_on_stops_everything():
     circuit = Circuit()
     with pytest.raises(ModelError, match="cannot be reached"):
         circuit.call_lost(Unreachable("http://x cannot be reached"))
@@ -213,7 +213,7 @@ def test_nobody_there_from_the_first_call_on_stops_everything() -> None:
     circuit.check()
 
 
-def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_does_not() -> None:
+def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_does_not():
     circuit = Circuit()
     for _ in range(3):
         for _ in range(LOST_IN_A_ROW - 1):
@@ -227,7 +227,7 @@ def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_doe
         circuit.call_lost(CallFailed("error", "HTTP 500: broken"))
 
 
-def test_failures_of_an_application_itself_stop_nothing() -> None:
+def test_failures_of_an_application_itself_stop_nothing():
     circuit = Circuit()
     for _ in range(LOST_IN_A_ROW * 2):
         failure = AppFailed("unparsable", "no JSON: <html>")
@@ -236,7 +236,7 @@ def test_failures_of_an_application_itself_stop_nothing() -> None:
     circuit.check()
 
 
-def test_who_hangs_or_went_away_is_given_up_and_nobody_there_is_not_called_that() -> None:
+def test_who_hangs_or_went_away_is_given_up_and_nobody_there_is_not_called_that():
     circuit = Circuit()
     for _ in range(HANGING - 1):
         circuit.attempt_failed(timed_out())
@@ -264,12 +264,10 @@ class TestRetryAfter:
             ({"retry-after-ms": "", "Retry-After": "1"}, 1),
         ],
     )
-    def test_headers_tell_it_in_seconds_milliseconds_or_as_a_date(
-        self, headers: dict[str, str], seconds: float | None
-    ) -> None:
+    def test_headers_tell_it_in_seconds_milliseconds_or_as_a_date(self, headers, seconds):
         assert retry_after_s_of(headers) == seconds
 
-    def test_a_date_to_come_is_so_far_away(self) -> None:
+    def test_a_date_to_come_is_so_far_away(self):
         date = email.utils.formatdate(time.time() + 100, usegmt=True)
         assert retry_after_s_of({"Retry-After": date}) == pytest.approx(100, abs=2)
 
@@ -290,8 +288,8 @@ class TestRetryAfter:
             ("You asked for 30s of audio.", None),
         ],
     )
-    def test_without_a_header_the_body_tells_it(self, body: str, seconds: float | None) -> None:
+    def test_without_a_header_the_body_tells_it(self, body, seconds):
         assert retry_after_s_of({}, body) == (None if seconds is None else pytest.approx(seconds))
 
-    def test_a_header_goes_before_the_body(self) -> None:
+    def test_a_header_goes_before_the_body(self):
         assert retry_after_s_of({"Retry-After": "1"}, "Please try again in 20s.") == 1

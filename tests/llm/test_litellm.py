@@ -1,21 +1,21 @@
 """The transport over litellm: its errors by a stand-in, its calls by the real package where it is."""
 
-import contextlib
 import importlib.util
 import logging
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.llm.conftest import opened
 from tests.support.doors import Verdict, prompt, verdict
-from tests.support.fake_openai import FakeOpenAI
-from tests.support.scripts import Said, always, fail, fit_schema, hang, in_turn, say
+from tests.support.scripts import always, fail, fit_schema, hang, in_turn, say
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.errors import MissingExtra, ModelError
-from ragstone.llm import Budget, CallFailed, Door, Ledger, open_door
+from ragstone.llm import CallFailed, Door
 from ragstone.llm.litellm import _body, _failure, _Refused
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Unreachable
@@ -25,15 +25,8 @@ MODEL = "litellm/openai/fake"
 KEY = "sk-very-secret-0123456789abcdef"
 
 
-@contextlib.asynccontextmanager
-async def opened(folder: Path, **of_model: object) -> AsyncIterator[Door]:
-    settings = Settings(models={MODEL: msgspec.convert(of_model, ModelSettings)})
-    ledger = Ledger(folder / "ledger.sqlite")
-    try:
-        async with open_door(MODEL, settings, ledger, Budget()) as door:
-            yield door
-    finally:
-        ledger.close()
+def litellm_door(folder: Path, **of_model: object) -> AbstractAsyncContextManager[Door]:
+    return opened(Settings(models={MODEL: msgspec.convert(of_model, ModelSettings)}), folder, MODEL)
 
 
 def error(*names: str, message: str = "the provider's words", **fields: object) -> Exception:
@@ -63,9 +56,7 @@ class TestFailures:
             (("PaymentRequiredError", "APIError"), "pay", "no quota left"),
         ],
     )
-    def test_what_no_row_can_get_past_stops_the_run(
-        self, names: tuple[str, ...], message: str, hint: str
-    ) -> None:
+    def test_what_no_row_can_get_past_stops_the_run(self, names, message, hint):
         failure = _failure("p/m", error(*names, message=message), "")
         assert not isinstance(failure, CallFailed)
         assert str(failure).startswith(f"litellm/p/m: {message}")
@@ -86,16 +77,14 @@ class TestFailures:
             (("APIError",), "error", True),
         ],
     )
-    def test_others_give_the_row_its_true_status(
-        self, names: tuple[str, ...], status: str, retryable: bool
-    ) -> None:
+    def test_others_give_the_row_its_true_status(self, names, status, retryable):
         failure = _failure("p/m", error(*names), "")
         assert isinstance(failure, CallFailed)
         assert (failure.status, failure.retryable) == (status, retryable)
         assert "the provider's words" in str(failure)
         assert isinstance(failure, Unreachable) == (names[0] == "APIConnectionError")
 
-    def test_only_a_refused_request_is_put_otherwise(self) -> None:
+    def test_only_a_refused_request_is_put_otherwise(self):
         kinds = ("ContentPolicyViolationError", "ContextWindowExceededError")
         assert isinstance(_failure("m", error("BadRequestError"), ""), _Refused)
         assert not any(isinstance(_failure("m", error(k, "BadRequestError"), ""), _Refused) for k in kinds)
@@ -104,20 +93,18 @@ class TestFailures:
         ("header", "waits_s", "retryable"),
         [(None, None, True), ("soon", None, True), ("7", 7.0, True), ("3600", None, False)],
     )
-    def test_a_rate_limit_says_how_long_to_wait(
-        self, header: str | None, waits_s: float | None, retryable: bool
-    ) -> None:
+    def test_a_rate_limit_says_how_long_to_wait(self, header, waits_s, retryable):
         failure = _failure("p/m", limited(header), "")
         assert isinstance(failure, CallFailed)
         assert (failure.retry_after_s, failure.retryable) == (waits_s, retryable)
 
-    def test_the_key_is_in_no_message(self) -> None:
+    def test_the_key_is_in_no_message(self):
         failure = _failure("p/m", error("AuthenticationError", message=f"Wrong key: {KEY}"), KEY)
         assert "Wrong key: [the key]" in str(failure)
         assert KEY not in str(failure)
 
 
-def test_a_request_asks_for_the_schema_then_for_json_then_for_nothing() -> None:
+def test_a_request_asks_for_the_schema_then_for_json_then_for_nothing():
     strict = _body(prompt(), "json_schema")["response_format"]["json_schema"]
     assert (strict["name"], strict["strict"]) == ("Verdict", True)
     assert list(strict["schema"]["properties"]) == ["nonce", "reason", "score"]
@@ -126,33 +113,29 @@ def test_a_request_asks_for_the_schema_then_for_json_then_for_nothing() -> None:
     assert "response_format" not in _body(prompt(reply=None), "json_schema")
 
 
-async def test_without_the_package_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_the_package_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "litellm", None)
-    async with opened(tmp_path) as door:
+    async with litellm_door(tmp_path) as door:
         with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[litellm\]'"):
             await door.ask(prompt())
 
 
-async def test_what_the_ledger_holds_needs_no_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_ledger_holds_needs_no_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "litellm", None)
     from ragstone.llm.door import prompt_key
 
-    async with opened(tmp_path) as door:
+    async with litellm_door(tmp_path) as door:
         await door._ledger.put(prompt_key(MODEL, prompt()), MODEL, Completion(text=verdict(1)))
         assert (await door.ask(prompt())).value.score == 1
 
 
-async def test_two_addresses_are_two_models_in_the_ledger(tmp_path: Path) -> None:
-    async with opened(tmp_path, base_url="https://user:password@one.example/v1") as door:
+async def test_two_addresses_are_two_models_in_the_ledger(tmp_path):
+    async with litellm_door(tmp_path, base_url="https://user:password@one.example/v1") as door:
         assert door.endpoint.identity == f"{MODEL}@one.example/v1"
 
 
-async def test_a_variable_that_is_named_and_not_set_stops_the_run(tmp_path: Path) -> None:
-    async with opened(tmp_path, api_key_env="NO_SUCH_KEY") as door:
+async def test_a_variable_that_is_named_and_not_set_stops_the_run(tmp_path):
+    async with litellm_door(tmp_path, api_key_env="NO_SUCH_KEY") as door:
         with pytest.raises(ModelError, match="Set the environment variable NO_SUCH_KEY"):
             await door.ask(prompt())
 
@@ -167,14 +150,12 @@ class TestReal:
         yield
         assert logging.getLogger("LiteLLM").level == logging.CRITICAL
 
-    async def test_a_reply_its_schema_its_tokens_and_its_probabilities(
-        self, fake_openai: FakeOpenAI, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-    ) -> None:
+    async def test_a_reply_its_schema_its_tokens_and_its_probabilities(self, fake_openai, tmp_path, capfd):
         usage = {"prompt_tokens": 50, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 20}}
         fake_openai.key = KEY
         fake_openai.script = lambda body: say(fit_schema(body), usage=usage | {"total_tokens": 59})
         asked = msgspec.structs.replace(prompt(), top_logprobs=2)
-        async with opened(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
+        async with litellm_door(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
             reply = await door.ask(asked)
         assert isinstance(reply.value, Verdict)
         assert reply.usage == Usage(input=50, output=9, cached=20)
@@ -202,64 +183,54 @@ class TestReal:
             (hang(), "timeout"),
         ],
     )
-    async def test_failures_become_the_rows_status(
-        self, fake_openai: FakeOpenAI, tmp_path: Path, said: Said, status: str
-    ) -> None:
+    async def test_failures_become_the_rows_status(self, fake_openai, tmp_path, said, status):
         fake_openai.script = always(said)
         of_model = {"base_url": fake_openai.base_url, "api_key_env": "MY_KEY", "timeout_s": 2}
-        async with opened(tmp_path, **of_model) as door:
+        async with litellm_door(tmp_path, **of_model) as door:
             with pytest.raises(CallFailed) as caught:
                 await door.ask(prompt())
         assert caught.value.status == status
 
-    async def test_who_asks_for_an_hour_is_not_asked_again(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+    async def test_who_asks_for_an_hour_is_not_asked_again(self, fake_openai, tmp_path):
         fake_openai.script = always(fail(429, "come back later", retry_after=3600))
-        async with opened(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
+        async with litellm_door(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
             with pytest.raises(CallFailed, match=r"wait 3600 s"):
                 await door.ask(prompt())
         assert fake_openai.n_requests == 1
 
-    async def test_nobody_there_stops_the_run(self, tmp_path: Path) -> None:
-        async with opened(tmp_path, base_url="http://127.0.0.1:9/v1", api_key_env="MY_KEY") as door:
+    async def test_nobody_there_stops_the_run(self, tmp_path):
+        async with litellm_door(tmp_path, base_url="http://127.0.0.1:9/v1", api_key_env="MY_KEY") as door:
             with pytest.raises(ModelError):
                 await door.ask(prompt())
 
-    async def test_a_provider_that_does_not_exist_is_told_how_models_are_named(self, tmp_path: Path) -> None:
-        ledger = Ledger(tmp_path / "l")
-        async with open_door("litellm/fake", Settings(), ledger) as door:
+    async def test_a_provider_that_does_not_exist_is_told_how_models_are_named(self, tmp_path):
+        async with opened(Settings(), tmp_path, "litellm/fake") as door:
             with pytest.raises(ModelError, match="litellm/PROVIDER/MODEL") as caught:
                 await door.ask(prompt())
-        ledger.close()
         assert not isinstance(caught.value, CallFailed)
 
-    async def test_it_leaves_no_file_behind(
-        self, fake_openai: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_it_leaves_no_file_behind(self, fake_openai, tmp_path, monkeypatch):
         (tmp_path / "home").mkdir()
         monkeypatch.chdir(tmp_path / "home")
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        async with opened(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
+        async with litellm_door(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
             await door.ask(prompt())
         assert list((tmp_path / "home").iterdir()) == []
 
-    async def test_a_wrong_key_stops_the_run_and_is_not_shown(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+    async def test_a_wrong_key_stops_the_run_and_is_not_shown(self, fake_openai, tmp_path):
         fake_openai.key = "another"
-        async with opened(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
+        async with litellm_door(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
             with pytest.raises(ModelError, match="Check the key's environment variable") as caught:
                 await door.ask(prompt())
         assert not isinstance(caught.value, CallFailed)
         assert KEY not in str(caught.value)
 
     async def test_an_endpoint_without_schemas_is_asked_more_loosely_and_remembered(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+        self, fake_openai, tmp_path
+    ):
         fake_openai.refuse = {"json_schema"}
         fake_openai.script = in_turn(verdict(1), verdict(2))
-        async with opened(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
+        async with litellm_door(tmp_path, base_url=fake_openai.base_url, api_key_env="MY_KEY") as door:
             assert (await door.ask(prompt())).value.score == 1
             assert (await door.ask(prompt("Another."))).value.score == 2
         forms = [body["response_format"]["type"] for body in fake_openai.bodies]

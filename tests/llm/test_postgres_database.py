@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support.postgres import PASSWORD, PostgresServer
+from tests.support.postgres import PASSWORD
 
 from ragstone.config import LedgerSection, Settings
 from ragstone.errors import ConfigError, DataError, MissingExtra, RagstoneError
@@ -33,7 +33,7 @@ def refusal(url: str, root: Path) -> str:
     return str(caught.value)
 
 
-def test_a_database_is_shown_with_all_but_its_password() -> None:
+def test_a_database_is_shown_with_all_but_its_password():
     shown = {
         "postgres://ann:secret@db.example.org:6432/ledger?sslmode=require&password=secret": (
             "postgresql://ann@db.example.org:6432/ledger?sslmode=require"
@@ -51,7 +51,7 @@ def test_a_database_is_shown_with_all_but_its_password() -> None:
 @example("/", "")
 @example("?host=", "")
 @example("#", "@")
-def test_no_password_is_shown_however_it_is_written(before: str, after: str) -> None:
+def test_no_password_is_shown_however_it_is_written(before, after):
     word = f"{before}SESAME{after}"
     assert str(Database(f"postgresql://u:{quote(word, safe='')}@h/db")) == "postgresql://u@h/db"
     for url in (f"postgresql://u:{word}@h/db", f"postgresql://h/db?password={quote(word, safe='')}"):
@@ -65,11 +65,11 @@ def test_no_password_is_shown_however_it_is_written(before: str, after: str) -> 
 @pytest.mark.parametrize(
     "url", ["", "ledger.sqlite", "mysql://u@h/db", "postgresql://u:p w@h/db", "postgresql://u:a/b@h/db"]
 )
-def test_what_is_no_url_is_said_to_be_none(url: str, tmp_path: Path) -> None:
+def test_what_is_no_url_is_said_to_be_none(url, tmp_path):
     assert "Write postgresql://user@host:5432/database, and signs such as @ : /" in refusal(url, tmp_path)
 
 
-def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_psycopg_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[postgres\]'"):
         open_ledger(settings("postgresql://u@h/db", tmp_path))
@@ -77,7 +77,7 @@ def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp
         read_account(Database("postgresql://u@h/db"), Settings())
 
 
-def test_a_server_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_said_at_once(tmp_path):
     told = refusal("postgresql://ann:sesame@127.0.0.1:1/ledger", tmp_path)
     assert told.startswith(
         "postgresql://ann@127.0.0.1:1/ledger: the ledger cannot be used (connection failed"
@@ -88,7 +88,7 @@ def test_a_server_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.server
 class TestRefusals:
-    def test_a_wrong_password(self, postgres: PostgresServer, tmp_path: Path) -> None:
+    def test_a_wrong_password(self, postgres, tmp_path):
         right = quote(PASSWORD)
         url = f"postgresql://postgres:PLACE@127.0.0.1:{postgres.port}/postgres"
         told = refusal(url.replace("PLACE", "wrong%20word"), tmp_path)
@@ -100,19 +100,17 @@ class TestRefusals:
         assert "PGPASSWORD" in told
         open_ledger(settings(url.replace("PLACE", right), tmp_path)).close()
 
-    def test_the_password_is_taken_from_the_environment(
-        self, postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_password_is_taken_from_the_environment(self, postgres, tmp_path, monkeypatch):
         monkeypatch.setenv("PGPASSWORD", PASSWORD)
         open_ledger(settings(f"postgresql://postgres@127.0.0.1:{postgres.port}/postgres", tmp_path)).close()
 
-    def test_no_such_database_and_no_such_user(self, postgres: PostgresServer, tmp_path: Path) -> None:
+    def test_no_such_database_and_no_such_user(self, postgres, tmp_path):
         told = refusal(postgres.url(database="nowhere"), tmp_path)
         assert 'database "nowhere" does not exist' in told
         assert "Create it once, as a user who may: createdb NAME." in told
         assert "Name a user that the server knows" in refusal(postgres.url(user="nobody"), tmp_path)
 
-    def test_a_user_who_may_not_create_tables(self, postgres: PostgresServer, tmp_path: Path) -> None:
+    def test_a_user_who_may_not_create_tables(self, postgres, tmp_path):
         postgres.sql("CREATE ROLE guest LOGIN")
         name = postgres.new_schema()
         postgres.sql(f"GRANT USAGE ON SCHEMA {name} TO guest")
@@ -125,7 +123,7 @@ class TestRefusals:
         postgres.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO guest")
         open_ledger(settings(postgres.url(name, user="guest"), tmp_path)).close()
 
-    def test_tables_of_a_newer_format_are_not_touched(self, postgres: PostgresServer, tmp_path: Path) -> None:
+    def test_tables_of_a_newer_format_are_not_touched(self, postgres, tmp_path):
         name = postgres.new_schema()
         open_ledger(settings(postgres.url(name), tmp_path)).close()
         postgres.sql("UPDATE ragstone_format SET version = 99", name)
@@ -134,24 +132,22 @@ class TestRefusals:
         with pytest.raises(DataError, match="newer Ragstone"):
             read_account(Database(postgres.url(name)), Settings())
 
-    def test_a_database_without_a_ledger_is_not_given_one_to_look_at_it(
-        self, postgres: PostgresServer
-    ) -> None:
+    def test_a_database_without_a_ledger_is_not_given_one_to_look_at_it(self, postgres):
         name = postgres.new_schema()
         with pytest.raises(DataError, match="there is no ledger in this database yet"):
             read_account(Database(postgres.url(name)), Settings())
         assert postgres.sql(f"SELECT count(*) FROM pg_tables WHERE schemaname = '{name}'") == ["0"]
 
-    def test_a_server_that_can_only_be_read(self, postgres: PostgresServer, tmp_path: Path) -> None:
+    def test_a_server_that_can_only_be_read(self, postgres, tmp_path):
         url = f"{postgres.url(postgres.new_schema())}%20-cdefault_transaction_read_only%3Don"
         assert "This server can only be read" in refusal(url, tmp_path)
 
-    def test_a_search_path_that_leads_nowhere(self, postgres: PostgresServer, tmp_path: Path) -> None:
+    def test_a_search_path_that_leads_nowhere(self, postgres, tmp_path):
         assert "names no schema that exists: create one" in refusal(postgres.url("nowhere"), tmp_path)
 
 
 @pytest.mark.server
-def test_tables_are_made_once_however_many_come_at_once(postgres: PostgresServer) -> None:
+def test_tables_are_made_once_however_many_come_at_once(postgres):
     name = postgres.new_schema()
     with ThreadPoolExecutor(8) as pool:
         for connection in pool.map(connect, [Database(postgres.url(name))] * 8):

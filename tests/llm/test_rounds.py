@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import pytest
 from tests.support.doors import prompt as judged
@@ -59,7 +58,7 @@ async def heard(door: Door, rounds: Rounds, *texts: str) -> None:
     rounds.collecting = False
 
 
-async def test_calls_are_answered_in_one_go_and_used_from_the_ledger() -> None:
+async def test_calls_are_answered_in_one_go_and_used_from_the_ledger():
     budget = Budget(Caps())
     door, rounds = door_of(budget)
     await heard(door, rounds, "a", "b", "a")
@@ -71,7 +70,7 @@ async def test_calls_are_answered_in_one_go_and_used_from_the_ledger() -> None:
     assert budget.from_ledger == 1
 
 
-async def test_a_call_that_failed_or_was_lost_says_why() -> None:
+async def test_a_call_that_failed_or_was_lost_says_why():
     door, rounds = door_of()
     await heard(door, rounds, "a", "fail", "lose")
     await rounds.round()
@@ -82,7 +81,7 @@ async def test_a_call_that_failed_or_was_lost_says_why() -> None:
     assert (await door.ask(prompt("a"))).text == "A"
 
 
-async def test_a_cap_holds() -> None:
+async def test_a_cap_holds():
     door, rounds = door_of(Budget(Caps(calls=1)))
     await heard(door, rounds, "a")
     rounds.collecting = True
@@ -91,7 +90,7 @@ async def test_a_cap_holds() -> None:
     assert caught.value.status == "over_budget"
 
 
-async def test_offline_nothing_is_put_off() -> None:
+async def test_offline_nothing_is_put_off():
     door, rounds = door_of(offline=True)
     rounds.collecting = True
     with pytest.raises(CallFailed, match="offline, and the ledger lacks this call"):
@@ -99,7 +98,7 @@ async def test_offline_nothing_is_put_off() -> None:
     assert not await rounds.round()
 
 
-async def test_a_command_that_does_not_collect_is_told_what_does() -> None:
+async def test_a_command_that_does_not_collect_is_told_what_does():
     door, _rounds = door_of()
     with pytest.raises(ModelError, match="for judge, answer and run") as caught:
         await door.ask(prompt("a"))
@@ -145,7 +144,7 @@ def thinks(n_thought: int) -> Callable[[Prompt], Completion]:
     return say
 
 
-async def test_a_reply_that_was_cut_off_goes_into_the_next_round_with_more_room_once() -> None:
+async def test_a_reply_that_was_cut_off_goes_into_the_next_round_with_more_room_once():
     for n_thought, statuses in ((2_000, ["scored"]), (10**9, ["unparsable"])):
         model = Answering(thinks(n_thought))
         ends = await run(model, MemoryLedger(), judged("row"))
@@ -153,7 +152,7 @@ async def test_a_reply_that_was_cut_off_goes_into_the_next_round_with_more_room_
         assert [[one.limit for one in asked] for asked in model.rounds] == [[100], [4196]]
 
 
-async def test_what_failed_in_an_earlier_command_is_asked_anew_in_a_round(tmp_path: Path) -> None:
+async def test_what_failed_in_an_earlier_command_is_asked_anew_in_a_round(tmp_path):
     ledger = Ledger(tmp_path / "ledger.sqlite")
 
     def partly(asked: Prompt) -> Completion:

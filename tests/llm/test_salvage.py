@@ -71,7 +71,7 @@ def after_the_advice(path: Path) -> dict[bytes, Completion | None]:
     return found_in(new)
 
 
-def test_a_file_in_order_is_not_damaged_and_salvage_would_find_all_of_it(path: Path) -> None:
+def test_a_file_in_order_is_not_damaged_and_salvage_would_find_all_of_it(path):
     assert not is_damaged(path)
     with salvaged(path) as salvage:
         assert {row[0] for row in salvage.rows()} == set(SAID)
@@ -79,7 +79,7 @@ def test_a_file_in_order_is_not_damaged_and_salvage_would_find_all_of_it(path: P
     assert not is_damaged(path.with_name("none"))
 
 
-def test_what_only_the_log_has_is_found_too(tmp_path: Path) -> None:
+def test_what_only_the_log_has_is_found_too(tmp_path):
     opened = Ledger(tmp_path / "l")
     asyncio.run(put_all(opened))
     asyncio.run(opened.put(key(0), "openai/nano", Completion(text="newer"), renewed=True))
@@ -91,7 +91,7 @@ def test_what_only_the_log_has_is_found_too(tmp_path: Path) -> None:
     assert rows[key(0)] == "newer"
 
 
-def test_flipped_bits_cost_no_good_response_and_give_no_wrong_one(path: Path) -> None:
+def test_flipped_bits_cost_no_good_response_and_give_no_wrong_one(path):
     draw, pristine = random.Random(18), path.read_bytes()
     refused = 0
     for n_flips in [1] * 60 + [20] * 5:
@@ -112,7 +112,7 @@ def test_flipped_bits_cost_no_good_response_and_give_no_wrong_one(path: Path) ->
     assert refused  # some need the advice
 
 
-def test_a_first_page_that_nobody_can_read_hides_nothing(path: Path) -> None:
+def test_a_first_page_that_nobody_can_read_hides_nothing(path):
     content = bytearray(path.read_bytes())
     content[:4096] = os.urandom(4096)
     path.write_bytes(content)
@@ -120,13 +120,13 @@ def test_a_first_page_that_nobody_can_read_hides_nothing(path: Path) -> None:
     assert after_the_advice(path) == SAID
 
 
-def test_a_file_that_is_no_ledger_gives_nothing(tmp_path: Path) -> None:
+def test_a_file_that_is_no_ledger_gives_nothing(tmp_path):
     (tmp_path / "l").write_bytes(b"once upon a time " * 1000)
     assert export_responses(tmp_path / "l", tmp_path / "out.jsonl") == Exported(0, 0)
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 
-def test_rows_of_older_files_and_numbers_in_any_form_are_read(tmp_path: Path) -> None:
+def test_rows_of_older_files_and_numbers_in_any_form_are_read(tmp_path):
     said = b'{"text":"old"}'
     with contextlib.closing(connect(tmp_path / "l")) as connection, connection:
         rows = [
@@ -140,7 +140,7 @@ def test_rows_of_older_files_and_numbers_in_any_form_are_read(tmp_path: Path) ->
         assert list(salvage.rows()) == [*rows, (key(99), "m", said, 5.5)]
 
 
-def test_a_file_in_disorder_is_said_to_be_before_a_call_is_paid_for(path: Path) -> None:
+def test_a_file_in_disorder_is_said_to_be_before_a_call_is_paid_for(path):
     content = bytearray(path.read_bytes())
     at = content.index(key(2**100 * 150))
     content[at] = 255  # its row is not in its place then: good ones beside it are not found

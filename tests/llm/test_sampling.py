@@ -1,7 +1,5 @@
 """At which temperature a model is asked, and who decides it."""
 
-from pathlib import Path
-
 import msgspec
 import pytest
 from tests.support.doors import Model, door_to, prompt
@@ -26,8 +24,8 @@ ASKED = prompt()
     ],
 )
 async def test_the_prompt_goes_before_the_models_settings_and_those_before_the_default(
-    of_prompt: float | None, of_model: float | None, default: float | None, sent: float | None, tmp_path: Path
-) -> None:
+    of_prompt, of_model, default, sent, tmp_path
+):
     asked = msgspec.structs.replace(ASKED, temperature=of_prompt, default_temperature=default)
     model = Model()
     with door_to(model.send, tmp_path, settings=ModelSettings(temperature=of_model)) as door:
@@ -35,7 +33,7 @@ async def test_the_prompt_goes_before_the_models_settings_and_those_before_the_d
     assert model.asked[0].temperature == sent
 
 
-def test_what_decides_a_reply_is_in_its_key_and_the_room_to_think_is_not() -> None:
+def test_what_decides_a_reply_is_in_its_key_and_the_room_to_think_is_not():
     def key(extra: dict | None = None, **of_prompt: object) -> bytes:
         return prompt_key("a", msgspec.structs.replace(ASKED, **of_prompt), extra or {})
 
@@ -52,7 +50,7 @@ def test_what_decides_a_reply_is_in_its_key_and_the_room_to_think_is_not() -> No
     assert key({"a": 1, "b": {"c": 2, "d": 3}}) == key({"b": {"d": 3, "c": 2}, "a": 1})
 
 
-async def test_an_ask_with_a_sampling_leaves_prompts_their_own_temperature() -> None:
+async def test_an_ask_with_a_sampling_leaves_prompts_their_own_temperature():
     heard: list[Prompt] = []
 
     async def ask(asked: Prompt) -> None:
@@ -65,7 +63,7 @@ async def test_an_ask_with_a_sampling_leaves_prompts_their_own_temperature() -> 
     assert sampled(ask, Sampling()) is ask
 
 
-def test_a_system_goes_before_the_table_of_answers() -> None:
+def test_a_system_goes_before_the_table_of_answers():
     answer = AnswerSection(temperature=0.3, top_p=0.9)
     assert sampling_of(RagSystem(temperature=0.0, max_tokens=80), answer) == Sampling(
         temperature=0.0, top_p=0.9, max_tokens=80
@@ -79,7 +77,7 @@ def test_a_system_goes_before_the_table_of_answers() -> None:
         ('headers = { "X-Team" = " " }', "headers: 'X-Team' has no value"),
     ],
 )
-def test_a_mistake_in_extra_or_headers_is_told_with_its_line(line: str, words: str, tmp_path: Path) -> None:
+def test_a_mistake_in_extra_or_headers_is_told_with_its_line(line, words, tmp_path):
     file = tmp_path / "ragstone.toml"
     file.write_text(f'[models."openai/x"]\ntimeout_s = 9\n{line}\n')
     with pytest.raises(Exception, match=words) as caught:

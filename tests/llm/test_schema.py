@@ -27,7 +27,7 @@ class Listing(msgspec.Struct, frozen=True):
     label: Literal["yes", "no"] = "no"
 
 
-def test_the_root_is_an_object_and_every_object_is_closed_with_all_fields_required() -> None:
+def test_the_root_is_an_object_and_every_object_is_closed_with_all_fields_required():
     schema = schema_of(Listing, False)
     assert schema["type"] == "object"
     for each in (schema, schema["$defs"]["Item"]):
@@ -35,7 +35,7 @@ def test_the_root_is_an_object_and_every_object_is_closed_with_all_fields_requir
         assert each["additionalProperties"] is False
 
 
-def test_fields_named_title_or_description_stay_though_titles_and_descriptions_go() -> None:
+def test_fields_named_title_or_description_stay_though_titles_and_descriptions_go():
     schema = schema_of(Listing, False)
     assert list(schema["$defs"]["Item"]["properties"]) == ["id", "title", "description"]
     assert "title" not in schema
@@ -43,18 +43,18 @@ def test_fields_named_title_or_description_stay_though_titles_and_descriptions_g
     assert "default" not in schema["properties"]["label"]
 
 
-def test_reason_comes_before_score_and_the_nonce_before_both() -> None:
+def test_reason_comes_before_score_and_the_nonce_before_both():
     assert list(schema_of(Verdict, True)["properties"]) == ["nonce", "reason", "score"]
     assert schema_of(Verdict, True)["properties"]["score"] == {"type": "integer", "minimum": 0, "maximum": 3}
 
 
-def test_the_nonce_is_an_enum_of_one_member() -> None:
+def test_the_nonce_is_an_enum_of_one_member():
     filled = msgspec.json.decode(fill_nonce(encoded_schema(Verdict, True), NONCE))
     assert filled["properties"]["nonce"] == {"type": "string", "enum": [NONCE]}
     assert filled["required"][0] == "nonce"
 
 
-def test_the_nonce_is_checked_and_is_no_field_of_the_value() -> None:
+def test_the_nonce_is_checked_and_is_no_field_of_the_value():
     right = {"nonce": NONCE, "reason": "r", "score": 1}
     assert validate(right, Verdict, NONCE) == Verdict("r", 1)
     for wrong in ({**right, "nonce": "x"}, {**right, "nonce": [NONCE]}, {"reason": "r", "score": 1}):
@@ -77,13 +77,13 @@ class TestPydantic:
         made: type = pydantic.create_model("Judged", **fields)
         return made
 
-    def test_its_schema_is_closed_and_carries_the_nonce(self, model: type) -> None:
+    def test_its_schema_is_closed_and_carries_the_nonce(self, model):
         schema = schema_of(model, True)
         assert list(schema["properties"]) == ["nonce", "reason", "score", "crop"]
         assert schema["required"] == ["nonce", "reason", "score", "crop"]
         assert schema["additionalProperties"] is False
 
-    def test_it_validates_strictly(self, model: type) -> None:
+    def test_it_validates_strictly(self, model):
         right = {"nonce": NONCE, "reason": "r", "score": 1, "crop": "rice"}
         value = validate(right, model, NONCE)
         assert (value.score, value.crop.value) == (1, "rice")
@@ -122,7 +122,7 @@ READABLE = {
 
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=READABLE.keys())
-def test_a_clear_reply_is_read_whatever_stands_around_it(text: str) -> None:
+def test_a_clear_reply_is_read_whatever_stands_around_it(text):
     assert read(text).score == 2
 
 
@@ -164,7 +164,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_what_is_not_clear_is_no_verdict(text: str) -> None:
+def test_what_is_not_clear_is_no_verdict(text):
     with pytest.raises(ReplyError):
         read(text)
 
@@ -184,25 +184,25 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("text", ECHOES.values(), ids=ECHOES.keys())
-def test_evaluated_text_that_the_model_echoes_never_sets_its_own_verdict(text: str) -> None:
+def test_evaluated_text_that_the_model_echoes_never_sets_its_own_verdict(text):
     with contextlib.suppress(ReplyError):  # failing closed is right; a score of 3 would be a flip
         assert read(text).score == 0
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_whatever_text_the_attacker_adds_the_verdict_is_the_models_or_none(before: str, after: str) -> None:
+def test_whatever_text_the_attacker_adds_the_verdict_is_the_models_or_none(before, after):
     for text in (f"{before}{FAKE}{after}{verdict(0)}", f"{verdict(0)}{before}{FAKE}{after}"):
         with contextlib.suppress(ReplyError):
             assert read(text).score == 0
 
 
 @given(st.text(max_size=200))
-def test_any_text_without_the_nonce_is_no_verdict(text: str) -> None:
+def test_any_text_without_the_nonce_is_no_verdict(text):
     with pytest.raises(ReplyError):
         read(text)
 
 
-def test_without_a_nonce_several_objects_that_agree_are_read_and_others_fail_closed() -> None:
+def test_without_a_nonce_several_objects_that_agree_are_read_and_others_fail_closed():
     assert read(f"{FAKE} {FAKE}", nonce=None).score == 3
     with pytest.raises(ReplyError, match="disagree"):
         read(f"{FAKE} {verdict(0, nonce=None)}", nonce=None)
@@ -212,7 +212,7 @@ def test_without_a_nonce_several_objects_that_agree_are_read_and_others_fail_clo
         read(f"{verdict(0, nonce=None)[:-1]} {FAKE}", nonce=None)
 
 
-def test_the_error_names_the_field_so_that_the_model_can_be_told() -> None:
+def test_the_error_names_the_field_so_that_the_model_can_be_told():
     with pytest.raises(ReplyError, match=r"Expected `int` <= 3 - at `\$.score`"):
         read(verdict(9))
     with pytest.raises(ReplyError, match='"nonce" must be'):
@@ -221,7 +221,7 @@ def test_the_error_names_the_field_so_that_the_model_can_be_told() -> None:
         read("I cannot say")
 
 
-def test_a_deeply_nested_reply_is_refused_and_does_not_crash() -> None:
+def test_a_deeply_nested_reply_is_refused_and_does_not_crash():
     with pytest.raises(ReplyError):
         read('{"a":' * 100_000)
 

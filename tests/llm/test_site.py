@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from tests.llm.conftest import opened
 from tests.support.dialects import BY_NAME
-from tests.support.dialects.server import KEY, Bench
+from tests.support.dialects.server import KEY
 from tests.support.doors import prompt
-from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.config import ModelSettings, Settings, load_settings
 from ragstone.errors import ConfigError, ModelError
@@ -26,39 +26,30 @@ HOSTED = [
 
 async def ask(model: str, settings: Settings, folder: Path) -> str:
     """Ask once; return the message of the error that stops the run."""
-    ledger = Ledger(folder / "ledger.sqlite")
     try:
-        async with open_door(model, settings, ledger) as door:
+        async with opened(settings, folder, model) as door:
             await door.ask(prompt("Judge row one."))
     except ModelError as stopped:
         return str(stopped)
-    finally:
-        ledger.close()
     return ""
 
 
 class TestKey:
     @pytest.mark.parametrize("provider", HOSTED, ids=lambda one: one.name)
-    async def test_a_preset_without_its_key_names_the_variable(
-        self, provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_a_preset_without_its_key_names_the_variable(self, provider, tmp_path, monkeypatch):
         for name in provider.base_url_env:  # whose own address demands no key, but for Azure's
             monkeypatch.setenv(name, provider.base_url or "http://127.0.0.1:9")
         words = await ask(f"{provider.name}/x", Settings(), tmp_path)
         assert f"{provider.name}/x: no key. Set the environment variable {provider.keys[0]}" in words
 
-    async def test_the_first_of_its_variables_that_is_set_is_taken(
-        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_the_first_of_its_variables_that_is_set_is_taken(self, bench, tmp_path, monkeypatch):
         monkeypatch.delenv("GEMINI_API_KEY")
         monkeypatch.setenv("GOOGLE_API_KEY", KEY)
         gemini = BY_NAME["gemini"]
         bench.begin(gemini)
         assert await ask(gemini.model, bench.settings(gemini), tmp_path) == ""
 
-    async def test_a_refused_key_is_named_by_where_it_was_read(
-        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_a_refused_key_is_named_by_where_it_was_read(self, bench, tmp_path, monkeypatch):
         azure = BY_NAME["azure-deployment"]
         bench.begin(azure)
         monkeypatch.delenv("AZURE_OPENAI_API_KEY")
@@ -69,9 +60,7 @@ class TestKey:
 
 
 class TestHeaders:
-    async def test_the_key_stands_where_a_header_wants_it_and_nowhere_else(
-        self, bench: Bench, tmp_path: Path
-    ) -> None:
+    async def test_the_key_stands_where_a_header_wants_it_and_nowhere_else(self, bench, tmp_path):
         openai = BY_NAME["reply-in-parts"]
         bench.begin(openai)
         headers = {"X-Gateway-Key": "Key {key}", "X-Team": "evaluation"}
@@ -80,9 +69,7 @@ class TestHeaders:
         assert (sent["X-Gateway-Key"], sent["X-Team"]) == (f"Key {KEY}", "evaluation")
         assert "Authorization" not in sent
 
-    async def test_a_header_without_the_key_stands_beside_the_providers(
-        self, bench: Bench, tmp_path: Path
-    ) -> None:
+    async def test_a_header_without_the_key_stands_beside_the_providers(self, bench, tmp_path):
         claude = BY_NAME["anthropic"]
         bench.begin(claude)
         headers = {"anthropic-beta": "context-1m", "Anthropic-Version": "2023-06-01"}
@@ -91,7 +78,7 @@ class TestHeaders:
         assert (sent["x-api-key"], sent["anthropic-beta"]) == (KEY, "context-1m")
         assert [name.casefold() for name in sent].count("anthropic-version") == 1
 
-    async def test_a_header_that_wants_a_key_demands_one(self, tmp_path: Path) -> None:
+    async def test_a_header_that_wants_a_key_demands_one(self, tmp_path):
         table = ModelSettings(base_url="http://127.0.0.1:9/v1", headers={"X-Key": "{key}"})
         words = await ask("groq/x", Settings(models={"groq/x": table}), tmp_path)
         assert "groq/x: no key. Set the environment variable GROQ_API_KEY" in words
@@ -112,9 +99,7 @@ class TestHeaders:
             ("extra = { n = 2 }", "extra names 'n', which is set by samples of a judge"),
         ],
     )
-    def test_what_cannot_be_sent_is_told_when_the_file_is_read(
-        self, line: str, words: str, tmp_path: Path
-    ) -> None:
+    def test_what_cannot_be_sent_is_told_when_the_file_is_read(self, line, words, tmp_path):
         file = tmp_path / "ragstone.toml"
         file.write_text(f'[run]\nname = "a"\n\n[models."groq/x"]\ntimeout_s = 9\n{line}\n')
         with pytest.raises(ConfigError) as caught:
@@ -122,7 +107,7 @@ class TestHeaders:
         assert words in str(caught.value)
         assert str(caught.value).startswith(f"{file}:6: ")
 
-    async def test_a_refused_field_of_extra_is_told_with_its_line(self, bench: Bench, tmp_path: Path) -> None:
+    async def test_a_refused_field_of_extra_is_told_with_its_line(self, bench, tmp_path):
         openai = BY_NAME["openai-unknown-field"]
         bench.begin(openai)
         file = tmp_path / "ragstone.toml"
@@ -135,15 +120,13 @@ class TestHeaders:
         assert words.startswith(f"{file}:5: ")
         assert "refused 'thinking' of extra: Unrecognized request argument supplied: thinking." in words
 
-    async def test_a_field_that_was_taken_before_is_not_to_blame_for_one_row(
-        self, bench: Bench, tmp_path: Path
-    ) -> None:
+    async def test_a_field_that_was_taken_before_is_not_to_blame_for_one_row(self, bench, tmp_path):
         from tests.support.dialects.server import Dialect, always, error
 
         from ragstone.llm import CallFailed
 
         words = "messages.0: for 'role:user' the content is too long"
-        openai = Dialect("x", "openai/x", "", always(error(400, words)), settings={"extra": {"user": "me"}})
+        openai = Dialect("x", "", always(error(words)), "openai/x", settings={"extra": {"user": "me"}})
         bench.begin(openai)
         async with bench.door(openai, tmp_path) as door:
             await door.ask(prompt("Judge row one."))
@@ -154,8 +137,8 @@ class TestHeaders:
 
 class TestAzure:
     async def test_a_deployment_is_in_the_path_and_the_version_in_the_query(
-        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, bench, tmp_path, monkeypatch
+    ):
         azure = BY_NAME["azure-deployment"]
         for how, version in (
             (None, AZURE_VERSION),
@@ -173,32 +156,26 @@ class TestAzure:
             assert request.headers["api-key"] == KEY
             assert "Authorization" not in request.headers
 
-    async def test_the_newer_interface_takes_the_deployment_as_the_model(
-        self, bench: Bench, tmp_path: Path
-    ) -> None:
+    async def test_the_newer_interface_takes_the_deployment_as_the_model(self, bench, tmp_path):
         azure = BY_NAME["azure-v1"]
         bench.begin(azure)
         assert await ask(azure.model, bench.settings(azure), tmp_path) == ""
         (request,) = bench.requests
         assert (request.path, request.query) == ("/openai/v1/chat/completions", {})
 
-    async def test_the_address_is_the_resources_own_in_the_environment(
-        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_the_address_is_the_resources_own_in_the_environment(self, bench, tmp_path, monkeypatch):
         azure = BY_NAME["azure-deployment"]
         bench.begin(azure)
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{bench.model(azure).base_url}/")
         assert await ask(azure.model, Settings(), tmp_path) == ""
 
-    async def test_without_an_address_it_says_what_to_set(self, tmp_path: Path) -> None:
+    async def test_without_an_address_it_says_what_to_set(self, tmp_path):
         words = await ask("azure/mine", Settings(), tmp_path)
         assert words.startswith(
             "azure/mine: no address. Set the environment variable AZURE_OPENAI_ENDPOINT, or base_url"
         )
 
-    async def test_a_deployment_that_does_not_exist_stops_the_run_and_loses_nothing(
-        self, bench: Bench, tmp_path: Path
-    ) -> None:
+    async def test_a_deployment_that_does_not_exist_stops_the_run_and_loses_nothing(self, bench, tmp_path):
         azure = BY_NAME["azure-no-such-deployment"]
         bench.begin(azure)
         async with bench.door(azure, tmp_path) as door:
@@ -211,7 +188,7 @@ class TestAzure:
         assert bench.requests == []
 
 
-def test_the_ledger_tells_two_servers_of_one_model_apart() -> None:
+def test_the_ledger_tells_two_servers_of_one_model_apart():
     groq, _model = provider_of("groq/x")
     assert identity_of(groq, "x", groq.base_url) == "groq/x"
     assert identity_of(groq, "x", "http://me:secret@10.0.0.1/v1") == "groq/x@10.0.0.1/v1"
@@ -240,7 +217,7 @@ def test_the_ledger_tells_two_servers_of_one_model_apart() -> None:
         ({"error": {"message": "bad", "param": "max_tokens"}}, "bad"),
     ],
 )
-def test_the_words_of_an_error_are_found_in_every_form(body: object, words: str) -> None:
+def test_the_words_of_an_error_are_found_in_every_form(body, words):
     assert message_of(json.dumps(body).encode()) == words
 
 
@@ -253,14 +230,12 @@ def test_the_words_of_an_error_are_found_in_every_form(body: object, words: str)
         (b"\xff\xfe", "\ufffd\ufffd"),
     ],
 )
-def test_of_another_body_the_title_or_the_first_words_are_shown(content: bytes, words: str) -> None:
+def test_of_another_body_the_title_or_the_first_words_are_shown(content, words):
     assert message_of(content) == words
 
 
 class TestCredentialsInTheAddress:
-    async def test_a_key_beside_them_stops_before_any_call(
-        self, fake_openai: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_a_key_beside_them_stops_before_any_call(self, fake_openai, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         address = fake_openai.base_url.replace("//", "//me:hidden@")
         settings = Settings(models={fake_openai.model: ModelSettings(base_url=address)})
@@ -271,12 +246,8 @@ class TestCredentialsInTheAddress:
 
     @pytest.mark.parametrize("headers", [{}, {"X-Api-Key": "{key}"}])
     async def test_alone_or_beside_a_key_in_another_header_they_are_sent(
-        self,
-        fake_openai: FakeOpenAI,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        headers: dict[str, str],
-    ) -> None:
+        self, fake_openai, tmp_path, monkeypatch, headers
+    ):
         monkeypatch.setenv("OPENAI_API_KEY", KEY if headers else "")
         address = fake_openai.base_url.replace("//", "//me:hidden@")
         settings = Settings(models={fake_openai.model: ModelSettings(base_url=address, headers=headers)})
@@ -317,9 +288,7 @@ async def pouring(piece: bytes, *, status: int = 200, packed: bool = False) -> A
 @pytest.mark.parametrize(
     ("piece", "status", "packed"), [(b" " * 1_000_000, 200, True), (EVENT, 200, False), (EVENT, 400, False)]
 )
-async def test_a_reply_without_an_end_is_given_up(
-    tmp_path: Path, piece: bytes, status: int, packed: bool, streams: bool
-) -> None:
+async def test_a_reply_without_an_end_is_given_up(tmp_path, piece, status, packed, streams):
     ledger = Ledger(tmp_path / "ledger.sqlite")
     async with pouring(piece, status=status, packed=packed) as address:
         settings = Settings(models={"openai/x": ModelSettings(base_url=address, timeout_s=30)})

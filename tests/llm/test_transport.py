@@ -28,13 +28,13 @@ def learnt(words: str, asked_for=ASKED, **of_dialect: object) -> tuple[bool, Dia
         ("Input tokens exceed the configured limit of 272000 tokens.", 2050),
     ],
 )
-def test_a_limit_is_as_high_as_the_refusal_lets_it_be(words: str, limit: int) -> None:
+def test_a_limit_is_as_high_as_the_refusal_lets_it_be(words, limit):
     again, dialect = learnt(words)
     assert again
     assert dialect.limit(ASKED) == limit
 
 
-def test_what_the_reply_may_take_does_not_give_way() -> None:
+def test_what_the_reply_may_take_does_not_give_way():
     words = "This model's maximum context length is 8192 tokens"
     dialect, limits = Dialect(), []
     while dialect.learn(words, dialect.copy(), ASKED):
@@ -42,7 +42,7 @@ def test_what_the_reply_may_take_does_not_give_way() -> None:
     assert limits == [2050, 1025, 512, 256, 128, 100]
 
 
-def test_less_room_beside_one_prompt_is_no_limit_of_another() -> None:
+def test_less_room_beside_one_prompt_is_no_limit_of_another():
     _, dialect = learnt("exceed context limit: 199759 + 4100 > 200000 max_tokens")
     other = msgspec.structs.replace(prompt("Another.", max_tokens=100), room=4000)
     assert (dialect.limit(ASKED), dialect.limit(other)) == (2050, 4100)
@@ -62,7 +62,7 @@ def test_less_room_beside_one_prompt_is_no_limit_of_another() -> None:
         ),
     ],
 )
-def test_the_name_of_the_limit_is_learnt_from_its_refusal_alone(words: str, field: str) -> None:
+def test_the_name_of_the_limit_is_learnt_from_its_refusal_alone(words, field):
     again, dialect = learnt(words)
     assert again
     assert dialect.tokens_field == field
@@ -77,7 +77,7 @@ def test_the_name_of_the_limit_is_learnt_from_its_refusal_alone(words: str, fiel
         "'messages' must contain the word 'json', to use 'response_format' of type 'json_object'.",
     ],
 )
-def test_a_way_of_asking_gives_way_to_the_next_until_none_is_left(words: str) -> None:
+def test_a_way_of_asking_gives_way_to_the_next_until_none_is_left(words):
     dialect = Dialect()
     for way in MODES[1:]:
         assert dialect.learn(words, dialect.copy(), ASKED)
@@ -85,21 +85,21 @@ def test_a_way_of_asking_gives_way_to_the_next_until_none_is_left(words: str) ->
     assert not dialect.learn(words, dialect.copy(), ASKED)
 
 
-def test_a_way_that_has_worked_stays() -> None:
+def test_a_way_that_has_worked_stays():
     dialect = Dialect()
     dialect.took(dialect.copy(), ASKED)
     assert not dialect.learn("the schema is too long", dialect.copy(), ASKED)
     assert dialect.way == "json_schema"
 
 
-def test_calls_in_flight_that_are_refused_together_go_one_way_further_and_not_several() -> None:
+def test_calls_in_flight_that_are_refused_together_go_one_way_further_and_not_several():
     dialect = Dialect()
     in_flight = [dialect.copy() for _ in range(3)]
     assert [dialect.learn("no json_schema here", asked, ASKED) for asked in in_flight] == [True] * 3
     assert dialect.way == "tool"
 
 
-def test_sampling_is_dropped_only_where_it_was_sent() -> None:
+def test_sampling_is_dropped_only_where_it_was_sent():
     assert learnt("`top_p` is not supported") == (False, Dialect())
     wanted = msgspec.structs.replace(ASKED, top_p=0.9, temperature=0.5)
     again, dialect = learnt("`top_p` is not supported", wanted)
@@ -117,5 +117,5 @@ def test_sampling_is_dropped_only_where_it_was_sent() -> None:
         ("no word of it", None),
     ],
 )
-def test_a_refused_field_of_extra_is_named_by_its_whole_name(words: str, field: str | None) -> None:
+def test_a_refused_field_of_extra_is_named_by_its_whole_name(words, field):
     assert refused_extra(words, {"thinking": 1, "reasoning": {}}) == field

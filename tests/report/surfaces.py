@@ -2,12 +2,16 @@
 
 import io
 
+import msgspec
 from rich.console import Console
 from tests.report.test_page import Page
 
 from ragstone.report.document import (
     Block,
     Cell,
+    Chart,
+    ChartPanel,
+    ChartPanels,
     Column,
     Drawing,
     Fold,
@@ -67,6 +71,7 @@ def every_block(words: str) -> ReportDocument:
     inner: list[Block] = [
         Heading(words, level=3, anchor="a"),
         *(Paragraph(words, tone) for tone in ("", "strong", "muted", "lead", "outcome", "warn")),
+        Paragraph(words, link=Link(words, words, words)),
         Listing([words], prose=True),
         Pairs([(words, words)]),
         Table(columns, [[words], cells], words, words),
@@ -88,4 +93,21 @@ def every_block(words: str) -> ReportDocument:
         made=[(words, words)],
         source="test.json",
         last=words,
+        back=Link(words, words),
     )
+
+
+def every_block_and_chart(words: str) -> ReportDocument:
+    """Return the same with charts, which bring scripts and a form."""
+    chart = Chart(name="c", title=words, said=words, spec={"title": words}, head=[words], rows=[[words]])
+    panel = ChartPanel(
+        metric=words,
+        tag=words,
+        span=words,
+        charts=[(words, words, chart)],
+        head=[words],
+        rows=[[words]],
+        more=0,
+    )
+    whole = every_block(words)
+    return msgspec.structs.replace(whole, blocks=[*whole.blocks, chart, ChartPanels(panels=[panel])])

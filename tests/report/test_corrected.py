@@ -4,7 +4,7 @@ from rich.console import Console
 from tests.report.conftest import MODEL, interval
 from tests.report.test_page import read
 
-from ragstone.agreement.corrected import CorrectedMean, sentence_of
+from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.report.corrected import corrected_document, corrected_line, corrected_of, halving
 from ragstone.report.document import ReportDocument
 from ragstone.report.findings import findings

@@ -16,6 +16,7 @@ from tests.report.benches.test_languages import study
 from tests.report.benches.test_retrievers import bench
 from tests.report.test_certificate import evil_build
 from tests.report.test_corrected import mean
+from tests.support.browser import opened_tab
 from tests.support.builds import build_of, ten
 
 import ragstone
@@ -285,3 +286,14 @@ def test_summary_of_a_run_shows_what_the_terminal_shows(summary):
         assert asked in plain
         assert asked in html(summary)
     assert msgspec.json.decode(msgspec.json.encode(summary), type=type(summary)) == summary
+
+
+@pytest.mark.browser
+def test_no_head_breaks_inside_a_word_where_a_column_of_text_is_long(tmp_path):
+    rows = [tiny.judgement(f"q{at}", "correctness", at % 2, rationale="It says so. " * 9) for at in range(3)]
+    path = tmp_path / "cell.html"
+    path.write_text(f"<meta charset=utf-8><body style='width:30rem'>{html(Rows(rows, Judgement))}")
+    with opened_tab() as tab:
+        tab.open(path)
+        heights = tab.run("[...document.querySelectorAll('th')].map((head) => head.clientHeight)")
+    assert max(heights) < 30  # pixels: one line

@@ -146,6 +146,8 @@ def test_numbers_of_a_chart_stand_beside_it_as_a_table(
     write_run: WriteRun, full: RunSummary, tab: Tab
 ) -> None:
     tab.open(write_report(write_run(summary=full)))
+    tab.page.locator("[data-chart=agreement]").scroll_into_view_if_needed()
+    tab.page.locator("[data-chart=agreement] svg").wait_for(timeout=5000)  # drawing it moves what is below
     tab.page.locator("[data-chart=agreement] summary").click()
     shown = tab.page.locator("[data-chart=agreement] table").inner_text()
     assert "always right\t0.70\t0.55 to 0.82\t40" in shown

@@ -10,7 +10,8 @@ from ragstone.records import Evidence, Question, Ranking, RankingItem
 from ragstone.report.page import write_report
 from ragstone.report.render.terminal import render_terminal
 from ragstone.report.retrieval import remarks, retrieval_document
-from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
+from ragstone.retrieval.evaluate import evaluate_rankings
+from ragstone.retrieval.summary import RetrievalSummary
 
 
 def shown(row: RetrievalSummary, width: int = 80) -> str:

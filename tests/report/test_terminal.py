@@ -6,9 +6,11 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.report.conftest import card, judgement, summary_of
 
+from ragstone.judging import summarise
 from ragstone.records import Judgement
+from ragstone.report.render.markdown import render_markdown
 from ragstone.report.render.terminal import render_terminal
-from ragstone.report.run_report import run_document
+from ragstone.report.run_report import pull_request_document, run_document
 from ragstone.report.summary import RunSummary
 
 
@@ -35,6 +37,19 @@ def test_every_mean_has_its_denominator_and_the_other_statuses(summary: RunSumma
     text = words(summary)
     assert "correctness 0.50 0.09 to 0.91 2 of 4 1 not applicable, 1" in text
     assert "faithfulness 0.50 no interval 1 of 4 1 unparsable, 1 timed" in text
+
+
+def test_rows_that_share_documents_are_told_beside_the_interval_that_they_widen() -> None:
+    rows = [judgement(f"q{at}", "correctness", at % 2) for at in range(7)]
+    alone, shared = (
+        msgspec.structs.replace(summary_of(rows), metrics=summarise(rows, clusters=clusters))
+        for clusters in ({}, {"q0": "a", "q1": "a"})
+    )
+    assert "rows share documents" not in words(alone) + render_markdown(pull_request_document(alone))
+    assert "7 of 7 rows share documents (6 in all)" in words(shared)
+    assert "7 scored of 7 rows; rows share documents (6 in all)" in render_markdown(
+        pull_request_document(shared)
+    )
 
 
 def test_baselines_stand_under_the_judges_that_cost_something(summary: RunSummary) -> None:

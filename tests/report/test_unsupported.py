@@ -6,8 +6,8 @@ from rich.console import Console
 from tests.report.conftest import VERDICTS, judgement, summary_of
 
 from ragstone.records import Verdict
+from ragstone.report.judged import judged_document
 from ragstone.report.render.terminal import render_terminal
-from ragstone.report.run_report import judged_document
 
 CLAIMS = [
     Verdict(id=1, statement="Fungicide treats rust.", supported=False, of="answer"),

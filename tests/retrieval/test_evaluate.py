@@ -7,13 +7,13 @@ import pytest
 from ragstone.errors import DataError
 from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
 from ragstone.retrieval.evaluate import (
-    RetrievalSummary,
     evaluate_rankings,
     measure_queries,
     ranked_documents,
     summarise_queries,
 )
 from ragstone.retrieval.relevance import missing_documents
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.statistics import wilson_interval
 
 

@@ -35,10 +35,10 @@ async def concurrently(_name, work, questions):
 async def ask(fake, questions=ASKED, k=3, *, chunks=CHUNKS, url=None, name="mine", retrievers=None, **given):
     of_means = {key: given.pop(key) for key in ("filter", "offline", "documents", "each") if key in given}
     declared = HttpSettings(url=url or fake.url, **given)
-    means = RetrieverDeps(
+    deps = RetrieverDeps(
         retrievers={"mine": declared, **(retrievers or {})}, **{"documents": DOCUMENTS, **of_means}
     )
-    search = await build_search(name, chunks, means)
+    search = await build_search(name, chunks, deps)
     return await search(questions, k)
 
 

@@ -62,13 +62,13 @@ async def reranked(tmp_path, *rankings, first=None, k=4, questions=ASKED, chunks
         async def open_door(_name):
             return door.ask
 
-        means = RetrieverDeps(
+        deps = RetrieverDeps(
             retrievers={"mine": RerankSettings(of="first", by="function/model", **declared)},
             built={"first": first or first_of("d0", "d1", "d2", "d3")},
             open_door=open_door,
             secret=lambda: b"s",
         )
-        search = await build_search("mine", chunks, means)
+        search = await build_search("mine", chunks, deps)
         rankings = await search(questions, k)
     return rankings[0], model.prompts
 
@@ -242,12 +242,12 @@ def sentence_transformers(monkeypatch):
 
 
 async def cross_encoded(by, **given):
-    means = RetrieverDeps(
+    deps = RetrieverDeps(
         retrievers={"mine": RerankSettings(of="first", by=by)},
         built={"first": first_of("d2", "d0", "d1", "d3")},
         **given,
     )
-    search = await build_search("mine", CHUNKS, means)
+    search = await build_search("mine", CHUNKS, deps)
     return documents((await search(ASKED, 4))[0])
 
 
@@ -282,13 +282,13 @@ async def test_without_the_package_the_extra_is_named(monkeypatch):
 
 
 async def test_a_reranker_is_a_part_of_other_retrievers(sentence_transformers):
-    means = RetrieverDeps(
+    deps = RetrieverDeps(
         retrievers={
             "ordered": RerankSettings(of="bm25", by="cross-encoder/x"),
             "both": HybridSettings(of=["bm25", "ordered"]),
         }
     )
-    search = await build_search("both", CHUNKS, means)
+    search = await build_search("both", CHUNKS, deps)
     assert len((await search(ASKED, 4))[0].items) == 4
 
 
@@ -317,6 +317,6 @@ async def opened(_name):
 
 @pytest.mark.parametrize("given", [{}, {"open_door": opened}, {"secret": lambda: b"s"}])
 async def test_a_model_that_nobody_can_open_or_ask_in_secret_is_named(given):
-    means = RetrieverDeps(retrievers={"mine": RerankSettings(by="openai/x")}, **given)
+    deps = RetrieverDeps(retrievers={"mine": RerankSettings(by="openai/x")}, **given)
     with pytest.raises(ConfigError, match="asks the model 'openai/x': rerank through the engine"):
-        await build_search("mine", CHUNKS, means)
+        await build_search("mine", CHUNKS, deps)

@@ -1,14 +1,16 @@
 """The functions of `import ragstone`: lists come back as Rows, and what is no list of rows is refused."""
 
+import numpy as np
 import pytest
 
 import ragstone
-from ragstone.errors import DataError
+from ragstone.errors import ColumnsError, ConfigError, DataError
 from ragstone.judging.combined import JuryJudge
 from ragstone.judging.fields import Member
 from ragstone.judging.lexical import LexicalJudge
 from ragstone.records import Document, Question
 from ragstone.tables import Rows
+from ragstone.tables.reading import question_key
 
 DOCUMENTS = [
     Document(id="wheat", text="Wheat is sown in October."),
@@ -42,8 +44,39 @@ def test_rows_of_another_kind_are_refused_with_the_kind_that_is_expected():
         ragstone.retrieve(QUESTIONS, ["documents.jsonl"])
     with pytest.raises(DataError, match=r"chunks: expected rows of type Chunk, got Document"):
         ragstone.retrieve(QUESTIONS, DOCUMENTS)
-    with pytest.raises(DataError, match=r"questions: .* type Question, got dict"):
-        ragstone.answer([{"question": "When is wheat sown?"}], [], [])
+    with pytest.raises(DataError, match=r"questions: .* type Question, got Document"):
+        ragstone.answer(DOCUMENTS, [], [])
+    with pytest.raises(DataError, match=r"questions: .* which can be read only once. Give list\(questions\)"):
+        ragstone.answer(iter(QUESTIONS), [], [])
+
+
+def test_questions_and_answers_are_dicts_and_frames_in_anybodys_columns():
+    asked = [{"Frage": "When is wheat sown?"}]
+    (made,) = ragstone.answer(asked, columns={"question": "Frage"}, system=lambda question: "In October.")
+    assert (made.question_id, made.answer) == (question_key("When is wheat sown?"), "In October.")
+    with pytest.raises(ConfigError, match=r"questions have no field 'anser'\. Did you mean 'answerable'"):
+        ragstone.answer(asked, columns={"anser": "Frage"}, system=lambda question: "x")
+    with pytest.raises(
+        ColumnsError, match=r"it has no column 'Fragen' to read question from\. Did you mean 'Frage'"
+    ):
+        ragstone.answer(asked, columns={"question": "Fragen"}, system=lambda question: "x")
+
+
+def test_a_data_frame_with_arrays_and_absent_values_is_judged(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = {
+        "question": ["Who?", "When?"],
+        "response": ["Ann did it.", None],
+        "contexts": [np.array(["Ann did it."], dtype=object), np.array([], dtype=object)],
+        "ground_truth": ["Ann", float("nan")],
+        "row": np.array([1, 2]),
+    }
+    for frame in (pandas.DataFrame(table), pandas.DataFrame(table).convert_dtypes()):
+        found = ragstone.judge(frame, judges=["containment", "grounding"])
+        assert [(one.judge, one.status) for one in found] == [
+            *(("containment", "scored"), ("containment", "app_error")),
+            *(("grounding", "scored"), ("grounding", "app_error")),
+        ]
 
 
 def test_a_judge_that_is_made_in_python_judges_and_its_members_are_loaded():

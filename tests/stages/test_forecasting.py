@@ -63,7 +63,7 @@ def replace(settings: Settings, **changed: object) -> Settings:
     return msgspec.structs.replace(settings, **changed)
 
 
-def test_judging_asks_as_often_as_was_forecast(project: Settings, fake_openai: FakeOpenAI) -> None:
+def test_judging_asks_as_often_as_was_forecast(project, fake_openai):
     sheet, judges = project.path("answers.jsonl"), load_judges(["containment", "correctness", "relevance"])
     before = forecast_judging(sheet, judges, project)
     assert fake_openai.n_requests == 0
@@ -80,7 +80,7 @@ def test_judging_asks_as_often_as_was_forecast(project: Settings, fake_openai: F
     assert (after.calls, after.from_ledger, after.cost_usd) == (0, 16, 0)
 
 
-def test_tokens_come_near_those_that_are_used(project: Settings, fake_openai: FakeOpenAI) -> None:
+def test_tokens_come_near_those_that_are_used(project, fake_openai):
     sheet, judges = project.path("answers.jsonl"), load_judges(["correctness"])
     judge_sheet(sheet, project.path("pilot.jsonl"), judges, project, limit=3)
     forecast = forecast_judging(sheet, judges, project)
@@ -90,9 +90,7 @@ def test_tokens_come_near_those_that_are_used(project: Settings, fake_openai: Fa
     assert forecast.output == pytest.approx(used.output * 5 / 8, rel=0.3)
 
 
-def test_the_second_call_of_a_judge_is_counted_though_the_first_was_not_made(
-    project: Settings, fake_openai: FakeOpenAI
-) -> None:
+def test_the_second_call_of_a_judge_is_counted_though_the_first_was_not_made(project, fake_openai):
     sheet, judges = project.path("answers.jsonl"), load_judges(["faithfulness"])
     before = forecast_judging(sheet, judges, project)
     assert before.calls == 16
@@ -101,7 +99,7 @@ def test_the_second_call_of_a_judge_is_counted_though_the_first_was_not_made(
     assert fake_openai.n_requests == 16
 
 
-def test_answering_asks_as_often_as_was_forecast(project: Settings, fake_openai: FakeOpenAI) -> None:
+def test_answering_asks_as_often_as_was_forecast(project, fake_openai):
     assert forecast_answering(project).calls == 8
     assert fake_openai.n_requests == 0
     answer_to_file(project, project.path("made.jsonl"))
@@ -109,9 +107,7 @@ def test_answering_asks_as_often_as_was_forecast(project: Settings, fake_openai:
     assert (forecast_answering(project).calls, forecast_answering(project).from_ledger) == (0, 8)
 
 
-def test_a_run_is_forecast_with_made_up_answers_and_says_so(
-    project: Settings, fake_openai: FakeOpenAI
-) -> None:
+def test_a_run_is_forecast_with_made_up_answers_and_says_so(project, fake_openai):
     before = forecast_run(project)
     assert fake_openai.n_requests == 0
     assert not project.path("runs").exists()
@@ -123,7 +119,7 @@ def test_a_run_is_forecast_with_made_up_answers_and_says_so(
     assert (after.calls, after.from_ledger, after.assumptions) == (0, 24, [])
 
 
-def test_a_run_on_a_sheet_and_a_labelled_sheet_counts_both(project: Settings) -> None:
+def test_a_run_on_a_sheet_and_a_labelled_sheet_counts_both(project):
     project.path("labelled.jsonl").write_text(
         '{"question_id": "x", "question": "?", "reference": "r", "answer": "a", "score": 1}\n'
     )
@@ -135,26 +131,26 @@ def test_a_run_on_a_sheet_and_a_labelled_sheet_counts_both(project: Settings) ->
     assert forecast_run(sheets).calls == 16 + 1
 
 
-def test_large_files_are_sampled_and_scaled_up(project: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_are_sampled_and_scaled_up(project, monkeypatch):
     monkeypatch.setattr(forecasting, "SAMPLE", 3)
     forecast = forecast_judging(project.path("answers.jsonl"), load_judges(["correctness"]), project)
     assert forecast.calls == 8  # three rows were looked at, each for 8 / 3
     assert any("sample of 3 of 8 rows" in words for words in forecast.assumptions)
 
 
-def test_baselines_ask_nobody_and_open_no_ledger(project: Settings) -> None:
+def test_baselines_ask_nobody_and_open_no_ledger(project):
     forecast = forecast_judging(project.path("answers.jsonl"), load_judges(["containment"]), project)
     assert (forecast.calls, forecast.models) == (0, [])
     assert not project.path(".ragstone").exists()
 
 
-def test_a_recorded_model_makes_no_calls_to_forecast(project: Settings) -> None:
+def test_a_recorded_model_makes_no_calls_to_forecast(project):
     recorded = replace(project, judge=JudgeSection(judges=["correctness"], model="recorded/openai/fake"))
     forecast = forecast_judging(project.path("answers.jsonl"), load_judges(["correctness"]), recorded)
     assert forecast.calls == 0
 
 
-def test_wrong_settings_are_told_as_by_the_run_itself(project: Settings) -> None:
+def test_wrong_settings_are_told_as_by_the_run_itself(project):
     nobody = replace(project, judge=JudgeSection())
     with pytest.raises(ModelError, match="Name one with --model"):
         forecast_judging(project.path("answers.jsonl"), load_judges(["correctness"]), nobody)
@@ -162,7 +158,7 @@ def test_wrong_settings_are_told_as_by_the_run_itself(project: Settings) -> None
         forecast_run(replace(project, documents=DocumentsSection()))
 
 
-def test_judges_by_one_token_are_forecast(project: Settings, fake_openai: FakeOpenAI) -> None:
+def test_judges_by_one_token_are_forecast(project, fake_openai):
     # Nobody has given probabilities yet: that says nothing against the endpoint.
     sheet = project.path("answers.jsonl")
     assert forecast_judging(sheet, load_judges(["same_answer", "relevance@token"]), project).calls == 16

@@ -54,7 +54,7 @@ def judged(
     return list(read_rows(output, Judgement)), fake_openai.n_requests - before
 
 
-def test_a_smaller_window_takes_more_calls(project: Settings, fake_openai: FakeOpenAI) -> None:
+def test_a_smaller_window_takes_more_calls(project, fake_openai):
     # texts of some 3,700 characters: a call takes the answer apart, one shows three texts, one the last
     [row], n_calls = judged(project, fake_openai, "faithfulness")
     assert (row.score, n_calls) == (0.0, 3)
@@ -68,9 +68,7 @@ def test_a_smaller_window_takes_more_calls(project: Settings, fake_openai: FakeO
     assert row.usage.calls == 5
 
 
-def test_what_a_judge_finds_is_in_the_numbers_of_the_sheet(
-    project: Settings, fake_openai: FakeOpenAI
-) -> None:
+def test_what_a_judge_finds_is_in_the_numbers_of_the_sheet(project, fake_openai):
     rows, _ = judged(project, fake_openai, "claims")
     assert [row.metric for row in rows] == ["claims", "claim_precision", "claim_recall"]
     settings = Settings(judge=project.judge, models=fake_openai.settings().models, root=project.root)
@@ -85,9 +83,7 @@ def test_what_a_judge_finds_is_in_the_numbers_of_the_sheet(
     ("judge", "calls"),
     [("claims", 4), ("context_relevance", 2), ("context_sufficiency", 1)],
 )
-def test_a_forecast_counts_the_calls_that_no_reply_can_spare(
-    project: Settings, fake_openai: FakeOpenAI, judge: str, calls: int
-) -> None:
+def test_a_forecast_counts_the_calls_that_no_reply_can_spare(project, fake_openai, judge, calls):
     settings = Settings(judge=project.judge, models=fake_openai.settings().models, root=project.root)
     assert forecast_judging(project.path("answers.jsonl"), load_judges([judge]), settings).calls == calls
     assert fake_openai.n_requests == 0

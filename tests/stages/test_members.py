@@ -11,7 +11,7 @@ from ragstone.flows.judge.judging import judge_sheet
 from ragstone.judging import combined, load_judge
 from ragstone.judging.fields import Member
 from ragstone.judging.finding import no_model
-from ragstone.judging.judge import KINDS
+from ragstone.judging.judge import type_of_kind
 from ragstone.judging.variant import load_members
 from ragstone.records import Answer, Usage
 from ragstone.stages.forecasting import forecast_judging
@@ -25,7 +25,7 @@ ANSWERS = [
 
 
 def whole(kind, *members):
-    judge = KINDS[kind](
+    judge = type_of_kind(kind)(
         name="whole",
         version=1,
         inputs=["question", "answer"],
@@ -78,9 +78,9 @@ def test_a_member_without_a_model_asks_that_of_the_command(fake_openai, settings
 async def test_a_session_opens_what_members_need_and_says_which_models(settings):
     jury = whole("jury", Member(judge="relevance", model="openai/small"), Member(judge="containment"))
     async with open_session(settings) as session:
-        means = await judge_context(session, [jury])
-        assert (means.ask, means.model, set(means.others)) == (no_model, "none", {"openai/small"})
-        assert [role for role in session.roles() if "member" in role] == ["judges' member 1"]
+        context = await judge_context(session, [jury])
+        assert (context.ask, context.model, set(context.others)) == (no_model, "none", {"openai/small"})
+        assert [role for role in session.roles(["openai/small"]) if "member" in role] == ["judges' member 1"]
         assert (
             await judge_context(session, [whole("jury", *[Member(judge="containment")] * 2)])
         ).others == {}

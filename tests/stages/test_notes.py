@@ -1,10 +1,11 @@
 from types import SimpleNamespace
 
 import msgspec
+from tests.support.plain_rows import judgement_row
 
 from ragstone.config import RetrieveSection
 from ragstone.judging import load_judge, summarise
-from ragstone.records import NO_MODEL, Judgement, Ranking
+from ragstone.records import NO_MODEL, Ranking
 from ragstone.stages.notes import (
     failed_answers_notes,
     fitted_notes,
@@ -15,16 +16,7 @@ from ragstone.stages.notes import (
 
 
 def judged(metric, model, judge="one"):
-    return Judgement(
-        question_id="q",
-        system="s",
-        judge=judge,
-        metric=metric,
-        status="scored",
-        model=model,
-        prompt_version=1,
-        score=1.0,
-    )
+    return judgement_row(judge=judge, metric=metric, model=model, score=1.0)
 
 
 def test_a_metric_that_only_a_model_has_judged_is_told_of_its_baseline():
@@ -40,14 +32,11 @@ def test_with_a_baseline_beside_it_or_none_to_be_had_nothing_is_said():
 
 
 def test_rows_that_lack_what_a_judge_reads_are_counted_with_what_to_do():
-    lacking = Judgement(
+    lacking = judgement_row(
         question_id="q2",
-        system="s",
         judge="one",
-        metric="correctness",
         status="not_applicable",
         model=NO_MODEL,
-        prompt_version=1,
         rationale="the row has no reference",
     )
     [note] = plain_notes(summarise([judged("correctness", NO_MODEL), lacking]))

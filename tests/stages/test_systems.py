@@ -16,6 +16,7 @@ from ragstone.config import (
     AnswerSection,
     ChatSystem,
     DocumentsSection,
+    ExtractiveSystem,
     HttpSystem,
     JudgeSection,
     Price,
@@ -67,9 +68,11 @@ def settings_of(root, name="mine", **systems):
     )
 
 
-async def made(settings, name="mine", questions=QUESTIONS, rankings=(), chunks=(), **options):
+async def made(settings, name="mine", questions=QUESTIONS, rankings=(), chunks=(), counts=None, **options):
     async with open_session(settings, **options) as session:
-        rows = [row async for row in system_rows(name, questions, rankings, chunks, session)]
+        rows = [
+            row async for row in system_rows(name, questions, rankings, chunks, session, from_ledger=counts)
+        ]
         return rows, session
 
 
@@ -79,17 +82,17 @@ def errors(rows):
 
 async def test_calls_are_kept_replayed_offline_and_asked_anew_for_another_version(fake, root):
     settings = settings_of(root, mine=HttpSystem(url=fake.url, contexts="$.from"))
-    first, session = await made(settings)
+    first, _ = await made(settings, counts=(counts := Counter()))
     assert [row.answer for row in first] == ["It is 0.", "It is 1.", "It is 2.", "It is 3."]
     assert first[0].contexts[0].text == "a text"
     assert (first[0].reference, first[0].usage, first[0].cost_usd) == ("0", None, None)
-    assert session.kept["mine"] == 0
-    again, session = await made(settings, offline=True)
+    assert counts["mine"] == 0
+    again, _ = await made(settings, counts=counts, offline=True)
     assert again == first  # latency too: as the ledger recorded it
-    assert (session.kept["mine"], len(fake.asked)) == (4, 4)
+    assert (counts["mine"], len(fake.asked)) == (4, 4)
     newer = settings_of(root, mine=HttpSystem(url=fake.url, contexts="$.from", version="2"))
-    _, session = await made(newer)
-    assert (session.kept["mine"], len(fake.asked)) == (0, 8)
+    _, session = await made(newer, counts=(counts := Counter()))
+    assert (counts["mine"], len(fake.asked)) == (0, 8)
     assert session.roles()["system mine"].endswith("@2")
 
 
@@ -195,10 +198,10 @@ async def test_chat_sends_the_question_alone(fake_openai, root):
     await made(settings, "told")
     body = fake_openai.bodies[-1]
     assert (body["messages"][0], body["max_tokens"]) == ({"role": "system", "content": "Be brief."}, 7)
-    _, session = await made(settings, "mine")
-    assert (session.kept["mine"], fake_openai.n_requests) == (4, 8)
-    _, session = await made(settings, "newer")
-    assert (session.kept["newer"], fake_openai.n_requests) == (0, 12)
+    await made(settings, "mine", counts=(counts := Counter()))
+    assert (counts["mine"], fake_openai.n_requests) == (4, 8)
+    await made(settings, "newer", counts=(counts := Counter()))
+    assert (counts["newer"], fake_openai.n_requests) == (0, 12)
 
 
 async def test_a_chat_application_that_fails_gives_rows_with_the_message(fake_openai, root):
@@ -463,9 +466,11 @@ async def test_asked_in_parts_a_system_is_opened_once_and_counted_over_all(fake,
     settings = settings_of(root, mine=HttpSystem(url=fake.url))
     await made(settings)
     async with open_session(settings) as session:
+        counts = Counter()
         for question in QUESTIONS:
-            assert [row.error async for row in system_rows("mine", [question], [], [], session)] == [None]
-    assert (session.kept["mine"], len(fake.asked)) == (4, 4)
+            rows = system_rows("mine", [question], [], [], session, from_ledger=counts)
+            assert [row.error async for row in rows] == [None]
+    assert (counts["mine"], len(fake.asked)) == (4, 4)
 
 
 async def test_chat_is_sent_nothing_that_nobody_asked_for(fake_openai, root):
@@ -508,3 +513,43 @@ async def test_what_the_application_says_it_costs_is_held_to_the_cap(fake, root)
     rows, session = await made(settings_of(root, mine=declared), caps=Caps(usd=1))
     assert [row.error and row.error.partition(":")[0] for row in rows] == [None, None] + ["over_budget"] * 2
     assert session.calls().cost_usd == 1.2
+
+
+def test_the_extractive_system_answers_from_rankings_or_retrieves_and_asks_nobody(root):
+    settings = Settings(root=str(root))
+    texts = ["What is 0 is nothing.", "What is 1 is a unit."]
+    chunks = [
+        Chunk(id=f"c{n}", document_id=f"d{n}", text=text, start=0, end=len(text))
+        for n, text in enumerate(texts)
+    ]
+    rows = ragstone.answer(QUESTIONS[:2], chunks=chunks, system="extractive", settings=settings)
+    assert [row.system for row in rows] == ["extractive"] * 2
+    assert [row.answer.partition("\n")[0] for row in rows] == texts
+    assert rows[0].usage is None
+    given = [
+        Ranking(
+            question_id="q0",
+            retriever="mine",
+            items=[RankingItem(document_id="d9", score=1, text="It is 0, or nothing.")],
+        )
+    ]
+    (row,) = ragstone.answer(QUESTIONS[:1], given, system="extractive", settings=settings)
+    assert row.answer == "It is 0, or nothing."
+
+
+def test_an_extractive_system_of_the_settings_has_its_own_k_and_goes_before_the_shipped_one(root):
+    own = Settings(root=str(root), systems={"extractive": ExtractiveSystem(k=1, threshold=1, refusal="No.")})
+    (row,) = ragstone.answer(QUESTIONS[:1], chunks=CHUNKS, system="extractive", settings=own)
+    assert (row.answer, len(row.contexts)) == ("No.", 1)
+
+
+def test_without_documents_the_extractive_system_says_what_is_missing(root):
+    with pytest.raises(ConfigError, match=r"system extractive: it quotes documents, and there are none"):
+        ragstone.answer(QUESTIONS, system="extractive", settings=Settings(root=str(root)))
+    settings = Settings(
+        root=str(root),
+        questions=QuestionsSection(path="questions.jsonl"),
+        answer=AnswerSection(system="extractive"),
+    )
+    with pytest.raises(ConfigError, match=r"\[documents\] paths is missing. The extractive system needs"):
+        ragstone.run(settings)

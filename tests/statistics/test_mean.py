@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ragstone.statistics import Estimate, difference_estimates, mean_estimate, mean_estimates, wilson_interval
+from ragstone.statistics.mean import FEW, effective_size
 
 
 def mean_of(
@@ -72,9 +73,46 @@ def test_whole_clusters_are_resampled():
     assert np.diff(ends_of(naive)) < 0.6 * np.diff(ends_of(copied))
 
 
-def test_clustered_zeros_and_ones_are_resampled():
-    found = mean_of([1, 1, 0, 1, 0, 0], ["a", "a", "b", "b", "c", "d"])
-    assert found.method == "bootstrap"
+def test_clustered_zeros_and_ones_are_resampled_where_clusters_are_many():
+    half = [0, 1] * FEW
+    assert mean_of(half, [at // 2 for at in range(2 * FEW)]).method == "bootstrap"
+    assert mean_of(half[2:], [at // 2 for at in range(2 * FEW - 2)]).method == "wilson"
+
+
+def test_pairs_that_are_alike_count_once_and_few_of_them_a_little_less():
+    # Four pairs of equal values, two of them 1: n = 8, share 0.5, and the sum of each pair lies 1 off. So the
+    # variance is 4/3 · 4 / 64 = 1/12 against 0.25 / 7 of independent rows: a design effect of 7/3. Student's
+    # quantiles are 2.3646 (7) and 3.1824 (3 degrees of freedom): 8 · 3/7 · (2.3646 / 3.1824)² = 1.893.
+    values, pairs = np.array([1.0, 1, 1, 1, 0, 0, 0, 0]), np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    size = effective_size(values, pairs)
+    assert size == pytest.approx(1.893, abs=0.02)
+    assert ends_of(mean_of(values, pairs)) == wilson_interval(size / 2, size)
+
+
+def test_one_shared_cluster_leaves_an_interval_that_tells_something():
+    ends = ends_of(mean_of([1, 0, 1, 0, 1, 0, 0], list("abacdef")))
+    alone = wilson_interval(3, 7)
+    assert 0 < ends[0] < alone[0]
+    assert alone[1] < ends[1] < 0.85
+
+
+def test_clusters_that_differ_less_than_chance_count_no_more_than_their_rows():
+    values = [1, 0, 1, 0, 1, 0]
+    assert ends_of(mean_of(values, [0, 0, 1, 1, 2, 2])) == wilson_interval(3, 6)
+
+
+@pytest.mark.parametrize("clusters", [6, 12, 25])
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_few_clusters_hold_the_share_as_often_as_they_say(clusters, share):
+    rng = np.random.default_rng(clusters)
+    held = []
+    for _ in range(1000):
+        codes = np.repeat(np.arange(clusters), rng.integers(1, 8, clusters))
+        # Shares of clusters vary (beta): two rows of one correlate by 0.3, as questions of one document do.
+        own = rng.beta(share * 7 / 3, (1 - share) * 7 / 3, clusters)
+        low, high = ends_of(mean_of((rng.random(codes.size) < own[codes]).astype(float), codes))
+        held.append(low <= share <= high)
+    assert 0.925 <= np.mean(held) <= 0.99
 
 
 def test_all_right_in_few_clusters_counts_each_cluster_once():

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from typer.testing import CliRunner
 
+TO_FILE = ("-o", "judgements.jsonl")  # of `ragstone judge`: a file here, in place of a run
+
 
 @dataclass(frozen=True)
 class Ran:

@@ -322,6 +322,15 @@ def stats(base_url: str) -> dict[str, int]:
         return dict(json.load(response))
 
 
+def wait_for(base_url: str, count: str, n: int) -> None:
+    """Wait until a server in another process has counted so far; fail after a minute."""
+    for _ in range(3000):
+        if stats(base_url)[count] >= n:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"the endpoint saw {stats(base_url)}")
+
+
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.support.fake_openai", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 for any free one")

@@ -1,4 +1,4 @@
-"""A local HTTP server in a thread of its own, for tests whose own loop is busy or absent."""
+"""Local HTTP servers in threads of their own, for tests whose own loop is busy or absent."""
 
 import asyncio
 import contextlib
@@ -38,3 +38,25 @@ def in_thread(
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+@contextlib.contextmanager
+def app_in_thread(app: object, **uvicorns: object) -> Iterator[str]:
+    """Give the address of an ASGI application until the end of the block. uvicorns: options of uvicorn."""
+    import uvicorn
+
+    from ragstone.workbench.serving import address_of, listen
+
+    bound = listen("127.0.0.1", 0)
+    config = uvicorn.Config(app, log_level="error", lifespan="on", **uvicorns)  # type: ignore[arg-type]
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[bound])), daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        thread.join(0.01)
+    try:
+        yield address_of(bound)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        bound.close()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.llm import Ledger
-from ragstone.llm.ledger import with_checksum
+from ragstone.llm.ledgers import Place, open_store
 from ragstone.llm.prompt import Completion
 from ragstone.records import Usage
 
@@ -33,28 +33,22 @@ class Kept(NamedTuple):
     text: str = "said"
 
 
-def make_ledger(path: Path, kept: Iterable[Kept], hits: Iterable[int] = ()) -> Path:
-    """Write a ledger whose keys count from 0; `hits` are the numbers of those that it is asked for again."""
-
-    async def put() -> None:
-        for number, each in enumerate(kept):
-            usage = Usage(input=each.usage[0], output=each.usage[1], cached=each.usage[2])
-            await opened.put(key(number), each.model, Completion(text=each.text, usage=usage))
-
-    kept = list(kept)
-    opened = Ledger(path)
-    try:
-        asyncio.run(put())
+def make_ledger(place: Place, kept: Iterable[Kept], hits: Iterable[int] = ()) -> Place:
+    """Write a ledger whose keys count from 0; `hits`: the numbers of those that a file is asked for again."""
+    rows = []
+    for number, each in enumerate(kept):
+        usage = Usage(input=each.usage[0], output=each.usage[1], cached=each.usage[2])
+        response = msgspec.json.encode(Completion(text=each.text, usage=usage))
+        rows.append((key(number), each.model, response, each.day * DAY))
+    with open_store(place, make=True) as store:
+        store.add(rows)
+    if hits:
+        assert isinstance(place, Path)
+        opened = Ledger(place)
         for number in hits:
             assert asyncio.run(opened.find(key(number)))
-    finally:
         opened.close()
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        for number, each in enumerate(kept):
-            found = connection.execute("SELECT response FROM responses WHERE key = ?", (key(number),))
-            row = with_checksum((key(number), each.model, found.fetchone()[0], each.day * DAY))
-            connection.execute("REPLACE INTO responses VALUES (?, ?, ?, ?, ?)", row)
-    return path
+    return place
 
 
 def set_hit_day(path: Path, day: int) -> None:
@@ -63,11 +57,10 @@ def set_hit_day(path: Path, day: int) -> None:
         connection.execute("UPDATE hits SET day = ?", (day,))
 
 
-def responses_in(path: Path) -> dict[int, tuple[str, str, float]]:
+def responses_in(place: Place) -> dict[int, tuple[str, str, float]]:
     """Return number -> model, text and moment of each response."""
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT key, model, response, created FROM responses").fetchall()
-    return {
-        int.from_bytes(key, "big"): (model, str(msgspec.json.decode(response)["text"]), created)
-        for key, model, response, created in rows
-    }
+    with open_store(place) as store:
+        return {
+            int.from_bytes(key, "big"): (model, str(msgspec.json.decode(response)["text"]), created)
+            for key, model, response, created in store.rows()
+        }

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.support.farm import FARM
 from tests.support.linear import Found
 
-from ragstone.assistant import guards as pesticides
 from ragstone.assistant import guards as words
 from ragstone.assistant.answering import checking
 from ragstone.assistant.answering import sentences as marks
@@ -24,16 +24,12 @@ from ragstone.assistant.answering.support import content_words
 from ragstone.assistant.guards import _orders as orders
 from ragstone.assistant.guards import speaks_to_model, without_contacts, without_instructions
 from ragstone.assistant.languages import language_of
-from ragstone.assistant.planning.slots import courtesy_in, place_in, speaks_of
+from ragstone.assistant.planning.slots import courtesy_in, place_in
 from ragstone.assistant.tools.functions import described_by
 from ragstone.corpus.chunking import chunk_documents
-from ragstone.corpus.decoding import decode
 from ragstone.corpus.duplicates import find_duplicates
-from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.headings import document_headings, sections_of
-from ragstone.corpus.language import detect_language
 from ragstone.corpus.readers.pdf.paragraphs import DocumentWords, join
-from ragstone.corpus.readers.xlsx import _kind_of_code
 from ragstone.corpus.reading import PACKED, READERS
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.sources import _pattern as glob
@@ -43,6 +39,10 @@ from ragstone.dataset import answers, checks, evidence, languages, numbers, repe
 from ragstone.dataset.logs.exchange import as_quality
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.errors import RagstoneError
+from ragstone.files.decoding import decode
+from ragstone.files.file import File, Unreadable
+from ragstone.files.language import detect_language
+from ragstone.files.xlsx import _kind_of_code
 from ragstone.flows.attack.probes import marked_up
 from ragstone.flows.bench_retrievers.answering import says_true
 from ragstone.flows.build import defects, fact_writing, falsifying, fictional, plan
@@ -168,8 +168,8 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "corpus.decode": lambda text: read(lambda: [decode(written(text), html=True)]),
     "corpus.duplicates": lambda text: find_duplicates([document(text), document(SHORT)]),
     "corpus.headings": lambda text: sections_of(text, document_headings(document(text))),
-    "corpus.language": detect_language,
-    "corpus.readers.xlsx": _kind_of_code,
+    "files.language": detect_language,
+    "files.xlsx": _kind_of_code,
     "corpus.readers.pdf.join": lambda text: join(f"{text}x-", f"y{text}", DocumentWords([text])),
     "corpus.search_terms": search_terms,
     "corpus.sentences": sentence_spans,
@@ -215,19 +215,19 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "llm.retry_after": lambda text: retry_after_s_of({}, text),
     "llm.without_thought": without_thought,
     "assistant.contacts": lambda text: without_contacts(text, "en"),
-    "assistant.courtesy": lambda text: courtesy_in(text, "en"),
+    "assistant.courtesy": lambda text: courtesy_in(text, "en", FARM),
     "assistant.content_words": content_words,
     "assistant.cut_mark": checking._without_cut_mark,
     "assistant.docstrings": lambda text: described_by(text, ("a",)),
-    "assistant.ingredients": pesticides.ingredients_in,
+    "assistant.ingredients": FARM.sensitive.named_in,
     "assistant.instructions": without_instructions,
     "assistant.language": language_of,
     "assistant.marks_in": marks.marks_in,
     "assistant.marks_before_ends": marks.marks_before_ends,
-    "assistant.pesticides": pesticides.names_pesticide,
-    "assistant.place": lambda text: place_in(text, "en", eager=True),
+    "assistant.sensitive": FARM.sensitive.mentioned,
+    "assistant.place": lambda text: place_in(text, "en", FARM, eager=True),
     "assistant.sentences": streamed,
-    "assistant.speaks_of": lambda text: speaks_of(text, "en", "plants"),
+    "assistant.speaks_of": lambda text: FARM.speaks_of(text, "en", "plants"),
     "assistant.speaks_to_model": speaks_to_model,
     "assistant.stated_values": values.stated_values,
     "assistant.held_values": values.held_values,
@@ -259,6 +259,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "flows.build.falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
     "dataset.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
     "flows.build.fictional:_pattern": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
+    "flows.new.own_data:_set": lambda: [re.compile(r'^(paths = )(\[.*?\]|"[^"]*")', re.MULTILINE)],
     "flows.import_.faq:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],
@@ -273,6 +274,8 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.checks:_compiled": lambda: checks._patterns().values(),
     "dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
     "flows.develop.judge_files:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
+    "judging.assertion:regex": list,  # the user's own expression
+    "judging.assertion:problem_of": list,  # the same, compiled to see whether it is one
     "judging.lexical:_patterns": lexical._patterns,
     "llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal

@@ -9,22 +9,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from tests.support.plain_rows import summary_row
+
 from ragstone.experiments.blame import Component, SystemBlame
 from ragstone.flows.blame.causes import KnownAnswer, PointFacts, find_cause
 from ragstone.flows.blame.points import CountedPoint, Points, share_out
-from ragstone.judging import MetricSummary
 
-LEAD = MetricSummary(
-    system="s",
-    judge="lead",
-    metric="correctness",
-    model="m",
-    prompt_version=1,
-    scale=(0, 1),
-    estimate=None,
-    n_rows=0,
-    statuses={},
-)
+LEAD = summary_row(judge="lead")
 Said = Literal["truth", "misread", "memory", "invention", "refusal"]
 
 

@@ -42,7 +42,7 @@ def nodes_of_a_cluster(n: int) -> Iterator[tuple[str, Callable[[], None]]]:
 
 def worker_pids() -> list[int]:
     """Return the processes of the workers that run at this moment."""
-    found = subprocess.run(["pgrep", "-f", r"^ray::MapWorker"], capture_output=True, text=True, check=False)
+    found = subprocess.run(["pgrep", "-f", r"^ray::StageWorker"], capture_output=True, text=True, check=False)
     mine = found.stdout.split()
     return [int(pid) for pid in mine if _descends_from(int(pid), os.getpid())]
 

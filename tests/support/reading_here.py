@@ -2,9 +2,10 @@
 
 import threading
 
-from ragstone.corpus.file import File, ReadingLimits
+from ragstone.corpus.file import ReadingLimits
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import read_file
+from ragstone.files.file import File
 
 
 class ReadHere(ReadingProcess):

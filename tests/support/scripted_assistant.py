@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from tests.support.farm import FARM
 
 from ragstone.assistant.answering.answering import Answering
 from ragstone.assistant.answering.prompting import load_answering_prompt
@@ -78,6 +79,7 @@ def answering(stream: Stream, prompt: str = "cited") -> Answering:
         embed=embed_words,
         context_tokens=8192,
         model="scripted",
+        sensitive=FARM.sensitive,
     )
 
 

@@ -6,14 +6,15 @@ with served(scripted, ServeSection(), folder) as url: ...
 """
 
 import asyncio
-import contextlib
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.support.farm import FARM
+from tests.support.in_thread import app_in_thread
 from tests.support.reading_here import ReadHere
 
 from ragstone.assistant.api.app import create_app
@@ -221,39 +222,17 @@ class Scripted:
             health=self.health,
             knowledge=self.knowledge,  # type: ignore[arg-type]
             log=self.log,  # type: ignore[arg-type]
-            scope="farming",
+            domain=FARM,
             languages=("en", "es"),
         )
 
 
-@contextlib.contextmanager
-def served(scripted: Scripted, serve: ServeSection, folder: Path, **options) -> Iterator[str]:
+def served(scripted: Scripted, serve: ServeSection, folder: Path, **options) -> AbstractContextManager[str]:
     """Give the address of a server in a thread of this process."""
-    import uvicorn
-
     from ragstone.workbench.connections import limited
-    from ragstone.workbench.serving import address_of, listen
 
-    bound = listen("127.0.0.1", 0)
     app = create_app(scripted.assistant(), serve, folder=folder, **options)
-    config = uvicorn.Config(
-        app,
-        http=limited(serve.max_connections),
-        log_level="error",
-        lifespan="on",
-        timeout_graceful_shutdown=5,
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[bound])), daemon=True)
-    thread.start()
-    while not server.started and thread.is_alive():
-        thread.join(0.01)
-    try:
-        yield address_of(bound)
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        bound.close()
+    return app_in_thread(app, http=limited(serve.max_connections), timeout_graceful_shutdown=5)
 
 
 URL = "http://127.0.0.1:8000"

@@ -167,7 +167,7 @@ async def test_one_that_hangs_costs_its_timeout_and_keeps_nothing(is_async):
         await asyncio.sleep(0)
         assert ended.is_set()
     else:
-        stuck = [thread for thread in threading.enumerate() if thread.name == "ragstone-system"]
+        stuck = [thread for thread in threading.enumerate() if thread.name == "ragstone-function"]
         assert all(thread.daemon for thread in stuck)
         ended.set()
 
@@ -251,7 +251,7 @@ async def test_a_thread_that_ends_after_the_session_is_closed_disturbs_nobody(ca
     thread.start()
     thread.join()
     for one in threading.enumerate():
-        if one.name == "ragstone-system":
+        if one.name == "ragstone-function":
             one.join(5)
     assert not caplog.records
 

@@ -5,7 +5,7 @@ from ragstone.llm import CallFailed, Reply
 from ragstone.records import Answer, Chunk, Document, Question, Ranking, RankingItem, Usage
 from ragstone.systems.prompting import load_prompt, prompt_names
 from ragstone.systems.rag import answer_question, contexts_of
-from ragstone.systems.sheet import join_questions
+from ragstone.systems.rows import join_questions
 
 CHUNKS = {name: Chunk(id=name, document_id=name[0], text=name, start=0, end=2) for name in ("a0", "b0")}
 QUESTION = Question(id="q", question="When?", reference="early", answerable=True, tags={"crop": "corn"})

@@ -45,6 +45,7 @@ def test_every_reader_of_tables_takes_the_guard_off(tmp_path):
     write_rows(path, [Answer(question_id="q1", answer="=1", question="- why?", system="@x")], Answer)
     ((_, logged),) = LENIENT[".csv"](path)
     ((_, imported),) = open_sheet(path).rows
+    logged = {name: cell for name, cell in logged.items() if cell is not None}
     assert logged == imported == {"question_id": "q1", "answer": "=1", "question": "- why?", "system": "@x"}
 
 

@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.records import Answer
-from ragstone.tables.columns import SHAPES, as_contexts, columns_of, to_canonical
-from ragstone.tables.names import ALIASES, accepted_names, fields_of
+from ragstone.tables.columns import NULL_ANSWER, SHAPES, as_contexts, field_of, known_columns, to_canonical
+from ragstone.tables.names import ALIASES, accepted_names, fields_of, fold
 
 
 @pytest.mark.parametrize("kind", ALIASES, ids=lambda kind: kind.__name__)
 def test_no_column_goes_to_two_fields(kind: type) -> None:
-    names = Counter(name for field in fields_of(kind) for name in accepted_names(kind, field))
+    fields = {*fields_of(kind), *ALIASES[kind]}
+    names = Counter(name for field in fields for name in {fold(name) for name in accepted_names(kind, field)})
     assert [name for name, n in names.items() if n > 1] == []
-    assert columns_of(kind).keys() == names.keys()
+    assert known_columns(kind).keys() == names.keys()
 
 
 def by_definition(raw: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +37,9 @@ def by_definition(raw: dict[str, Any]) -> dict[str, Any]:
                 break
     own = fields_of(Answer)
     rest = {k: v for k, v in raw.items() if k not in used and k not in own and v is not None and v == v}
-    rest = {k: v for k, v in rest.items() if v != "" or k not in columns_of(Answer)}
+    rest = {k: v for k, v in rest.items() if v != "" or fold(k) not in known_columns(Answer)}
+    if "answer" not in row and "answer" in {field_of(name, Answer) for name in raw}:
+        row |= {"answer": "", "error": NULL_ANSWER}
     return row | ({"metadata": row.get("metadata", {}) | rest} if rest else {})
 
 

@@ -272,7 +272,7 @@ class TestTestCases:
     def test_a_case_without_an_answer_is_named(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
         path.write_text(json.dumps({"testCases": [{"name": "x", "input": "q"}], "metricsScores": []}))
-        with pytest.raises(DataError, match="field 'answer' is missing"):
+        with pytest.raises(DataError, match="no column holds the answer"):
             read(path)
 
     def test_samples_of_ragas_with_ids_of_passages_and_a_conversation(self) -> None:

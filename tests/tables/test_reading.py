@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Context, Document, Label, Question
-from ragstone.tables import parse_row, parse_rows, read_rows, reading
+from ragstone.tables import formats, parse_row, parse_rows, read_rows
 
 
 def write(path: Path, rows: Sequence[Any]) -> Path:
@@ -35,8 +35,12 @@ class TestFiles:
         assert mistake_in(tmp_path).endswith(
             "no such file. It is a folder without shards (.parquet, .jsonl, .jsonl.gz): name a file."
         )
+        (tmp_path / "a.docx").write_text("x")
+        assert "cannot tell the format from '.docx'. Use one of: .jsonl" in mistake_in(tmp_path / "a.docx")
+        (tmp_path / "a.xls").write_text("x")
+        assert mistake_in(tmp_path / "a.xls").startswith(f"{tmp_path}/a.xls: save it as .xlsx or .csv")
         (tmp_path / "a.xlsx").write_text("x")
-        assert "cannot tell the format from '.xlsx'. Use one of: .jsonl" in mistake_in(tmp_path / "a.xlsx")
+        assert "cannot be read as Excel (it is no ZIP archive" in mistake_in(tmp_path / "a.xlsx")
 
     @pytest.mark.parametrize(
         ("name", "line"),
@@ -45,7 +49,7 @@ class TestFiles:
     def test_a_line_without_end_is_named_and_never_held_whole(
         self, name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(reading, "MOST_OF_A_LINE", 1 << 20)
+        monkeypatch.setattr(formats, "MOST_OF_A_LINE", 1 << 20)
         endless = "x" * (8 << 20)
         first = '{"question":"q","answer":"a"}' if "jsonl" in name else "question,answer\nq,a"
         if name == "quoted.csv":
@@ -163,9 +167,33 @@ class TestCsv:
         with pytest.raises(DataError, match="cannot be read as CSV"):
             self.read(tmp_path, 'id,text\nd,"t\n', Document)
 
-    def test_another_encoding_is_a_mistake(self, tmp_path: Path) -> None:
-        (tmp_path / "a.csv").write_bytes(b"id,text\nd,caf\xe9\n")
-        assert "cannot be read as CSV in UTF-8" in mistake_in(tmp_path / "a.csv", Document)
+    def test_another_encoding_is_found_and_said(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        lines = ["id;text", *(f"d{n};plain" for n in range(2000)), "e;„Café“ zu früh geöffnet – für 3 €"]
+        (tmp_path / "a.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+        *_, last = rows = list(read_rows(tmp_path / "a.csv", Document))
+        assert (len(rows), last.text) == (2001, "„Café“ zu früh geöffnet – für 3 €")
+        assert [record.getMessage() for record in caplog.records] == [
+            f"{tmp_path}/a.csv: read as cp1252, for it is not in UTF-8. Look whether accents are right."
+        ]
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    def test_what_excel_saves_is_read(self, encoding: str, delimiter: str, tmp_path: Path) -> None:
+        text = "question,response\r\nWie früh?,Um 6 Uhr\r\n".replace(",", delimiter)
+        (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+        (row,) = read_rows(tmp_path / "a.csv", Answer)
+        assert (row.question, row.answer) == ("Wie früh?", "Um 6 Uhr")
+
+    def test_the_line_that_tells_excel_the_delimiter_is_no_header(self, tmp_path: Path) -> None:
+        text = "sep=;\nid;text\na;one, two\na;x\n"
+        with pytest.raises(DataError, match=r"a\.csv:4: a second row with id 'a'"):
+            self.read(tmp_path, text, Document)
+
+    def test_bytes_that_are_no_text_are_told_with_what_to_do(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_bytes(b"id,text\n" + bytes(range(256)) * 4)
+        assert "Save it again in UTF-8" in mistake_in(tmp_path / "a.csv", Document)
 
 
 QUESTION = "When is nitrogen applied?"
@@ -361,14 +389,23 @@ class TestMistakes:
     def test_a_missing_field_says_which_columns_it_is_read_from(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "q", "question": "?"}])
         assert mistake_in(path) == (
-            f"{path}:1: field 'answer' is missing or empty. It is read from any of these columns: answer, "
-            "response, output, actual_output, prediction, generated_answer, completion. "
-            "This row has: id, question."
+            f"{path}: no column holds the answer. Add a column 'answer'. Its columns: 'id', 'question'. It "
+            "is read from any of these: answer, response, output, actual_output, prediction, "
+            "generated_answer, completion, prediction_text."
         )
 
-    def test_a_null_answer_is_missing_and_not_an_empty_answer(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "a.jsonl", [{"id": "q", "answer": None}])
-        assert "field 'answer' is missing or empty" in mistake_in(path)
+    def test_a_later_row_without_a_field_is_named_by_its_line(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a.jsonl", [{"id": "q", "answer": "a"}, {"id": "r"}])
+        assert mistake_in(path).startswith(f"{path}:2: field 'answer' is missing or empty.")
+
+    @pytest.mark.parametrize("missing", ['{"id": "q", "answer": null}', '{"id": "q", "error": "cut off"}'])
+    def test_a_null_answer_is_a_failure_of_the_application_and_no_empty_answer(
+        self, missing: str, tmp_path: Path
+    ) -> None:
+        path = write(tmp_path / "a.jsonl", [{"id": "p", "answer": "a"}, missing])
+        _, row = read_rows(path, Answer)
+        assert row.answer == ""
+        assert row.error in ("the sheet has no answer here (null)", "cut off")
 
     def test_a_wrong_value_names_its_field(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "q", "question": "?", "kind": "closed"}])

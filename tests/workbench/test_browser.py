@@ -1,21 +1,19 @@
 """The workbench in a real browser: looked through with keys alone, live, hostile texts, axe."""
 
 import json
-import os
-import socket
 import time
-from pathlib import Path
 
 import msgspec
 import pytest
 from tests.report.conftest import JUDGEMENTS, card, summary_of
 from tests.support.browser import opened_tab
 from tests.support.judged_runs import judged, questions, write_run
+from tests.support.run_progress import told_of_a_run
 from tests.support.served_workbench import served
 from tests.workbench.test_run_pages import EVIL, write
 
 from ragstone.config import load_settings
-from ragstone.engine.progress_file import FILE, RunProgress
+from ragstone.engine.progress_file import FILE
 from ragstone.records import Judgement
 from ragstone.report.summary import RunSummary
 from ragstone.tables import write_rows
@@ -30,7 +28,7 @@ def full() -> RunSummary:
     return msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=False)])
 
 
-def test_a_run_is_found_opened_and_read_with_keys_alone(project: Path) -> None:
+def test_a_run_is_found_opened_and_read_with_keys_alone(project):
     write(project / "runs" / "wheat", summary=full())
     write_run(project / "runs" / "other", judged([1, 0]))
     with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
@@ -69,23 +67,10 @@ def test_a_run_is_found_opened_and_read_with_keys_alone(project: Path) -> None:
         assert tab.requests == [] or all(one.startswith(address) for one in tab.requests)
 
 
-def test_a_run_that_goes_on_is_shown_as_it_goes(project: Path) -> None:
+def test_a_run_that_goes_on_is_shown_as_it_goes(project):
     folder = project / "runs" / "now"
     folder.mkdir()
-    told = RunProgress(
-        stage="judging",
-        done=30,
-        total=100,
-        made=12,
-        in_flight=3,
-        retries=0,
-        spent_usd=0.25,
-        started=time.time() - 60,
-        stage_started=time.time() - 15,
-        updated=time.time() + 30,
-        pid=os.getpid(),
-        host=socket.gethostname(),
-    )
+    told = msgspec.structs.replace(told_of_a_run(), updated=time.time() + 30)
     (folder / FILE).write_bytes(msgspec.json.encode(told))
     with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
         tab.visit(f"{address}/workbench/runs/0/now")
@@ -98,7 +83,7 @@ def test_a_run_that_goes_on_is_shown_as_it_goes(project: Path) -> None:
         assert "Is it right?" in tab.run("document.body.textContent")
 
 
-def test_hostile_texts_run_nothing(project: Path) -> None:
+def test_hostile_texts_run_nothing(project):
     name = EVIL.replace("/", "")
     folder = project / "runs" / name
     rows = [
@@ -122,7 +107,7 @@ def test_hostile_texts_run_nothing(project: Path) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
-def test_axe_finds_nothing_to_complain_of(project: Path, scheme: str, width: int) -> None:
+def test_axe_finds_nothing_to_complain_of(project, scheme, width):
     write(project / "runs" / "wheat", summary=full())
     write_run(project / "runs" / "a", judged([1] * 8 + [0] * 4), asked=questions(12))
     write_run(project / "runs" / "b", judged([0] * 4 + [1] * 8), asked=questions(12))
@@ -149,7 +134,7 @@ def test_axe_finds_nothing_to_complain_of(project: Path, scheme: str, width: int
             assert tab.run("document.documentElement.scrollWidth <= innerWidth"), place
 
 
-def test_of_many_systems_a_row_shows_how_many_a_judge_finds_low(project: Path) -> None:
+def test_of_many_systems_a_row_shows_how_many_a_judge_finds_low(project):
     scores = {"a": [1, 0], "b": [0, 0], "c": [1, 1], "d": [1, 1], "e": [1, "timeout"]}
     rows = [row for name, own in scores.items() for row in judged(own, system=name)]
     rows += [row for name in scores for row in judged([1, 1], "token_f1", system=name)]

@@ -44,7 +44,8 @@ def project(folder: Path, weather: open_meteo.OpenMeteoServer, port: int) -> Non
     (folder / "documents").mkdir()
     for name in ("crops.csv", "videos.csv", "tags.toml"):
         shutil.copy(SHIPPED / name, folder / name)
-    shutil.copytree(SHIPPED / "farm_tools", folder / "farm_tools")
+    for name in ("farm_tools", "texts"):
+        shutil.copytree(SHIPPED / name, folder / name)
     rows = (SHIPPED / "documents" / "irrigation-agxqa.jsonl").read_text("utf-8").splitlines(keepends=True)
     kept = [row for row in rows if json.loads(row)["id"] in KEPT]
     (folder / "documents" / "irrigation.jsonl").write_text("".join(kept), "utf-8")
@@ -96,7 +97,7 @@ def lines(folder: Path, pattern: str) -> list[dict]:
     return [json.loads(row) for file in sorted(folder.glob(pattern)) for row in file.read_text().splitlines()]
 
 
-def test_a_conversation_with_the_shipped_assistant(tmp_path: Path) -> None:
+def test_a_conversation_with_the_shipped_assistant(tmp_path):
     with open_meteo.serving() as weather, opened_tab(loopback=True, locale="en-GB") as tab:
         project(tmp_path, weather, free_port())
         subprocess.run([RAGSTONE, "assistant", "build"], cwd=tmp_path, check=True, capture_output=True)
@@ -209,7 +210,7 @@ def address(scripted: Scripted, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def test_a_reply_is_stopped_and_the_next_question_is_answered(scripted: Scripted, address: str) -> None:
+def test_a_reply_is_stopped_and_the_next_question_is_answered(scripted, address):
     with opened_tab(loopback=True) as tab:
         tab.visit(address)
         scripted.say(Doing("search_documents", "Searching the documents"), TextPiece("Sow "), 30.0, said())
@@ -225,7 +226,7 @@ def test_a_reply_is_stopped_and_the_next_question_is_answered(scripted: Scripted
         assert tab.complaints == []
 
 
-def test_what_a_refusal_found_can_be_opened(scripted: Scripted, address: str) -> None:
+def test_what_a_refusal_found_can_be_opened(scripted, address):
     words = "I did not find an answer to this in my documents. The nearest that I found:"
     listed = f"{words}\n- Maize guide (page 2)"
     scripted.say(TextPiece(listed), said(listed, kind="refusal", citations=(), links=()))
@@ -237,9 +238,7 @@ def test_what_a_refusal_found_can_be_opened(scripted: Scripted, address: str) ->
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_to_complain_of_on_a_small_phone(
-    scripted: Scripted, address: str, scheme: str
-) -> None:
+def test_axe_finds_nothing_to_complain_of_on_a_small_phone(scripted, address, scheme):
     with opened_tab(loopback=True, color_scheme=scheme, viewport={"width": 320, "height": 600}) as tab:
         tab.visit(address)
         assert tab.axe() == []

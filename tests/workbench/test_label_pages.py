@@ -13,7 +13,7 @@ from ragstone.agreement.grading import report_cards
 from ragstone.agreement.humans import annotator_agreement
 from ragstone.agreement.queueing.queue import read_queue
 from ragstone.config import load_settings
-from ragstone.records import Judgement, Label
+from ragstone.records import Answer, Judgement, Label
 from ragstone.report.wording import interval, number
 from ragstone.tables import read_rows
 
@@ -338,6 +338,39 @@ def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olg
     assert "reached" in page
 
 
+def test_the_page_ends_with_the_judges_card_of_these_labels(run, people, olga):
+    made(olga, n=50)
+    assert "How far the judge agrees" not in olga.get(f"{LABEL}/first/progress").text
+    for place in range(50):
+        mark(olga, place, annotator="olga", score=float(place % 4 != 0))
+    judgements = [*read_rows(run / "runs" / "mine" / "judgements.jsonl", Judgement)]
+    [card] = report_cards(judgements, labels_of(run), resamples=20)
+    page = olga.get(f"{LABEL}/first/progress").text
+    told = page[page.index("How far the judge agrees with them") :]
+    assert number(card.agreement["exact agreement"].value) in told
+
+
+def test_a_run_that_is_labelled_whole_shows_what_people_gave(run, people, olga):
+    n = sum(1 for _ in read_rows(run / "runs" / "mine" / "answers.jsonl", Answer))
+    made(olga, n=n)
+    for place in range(n):
+        mark(olga, place, annotator="olga", score=float(place % 4 != 0))
+    page = olga.get(f"{LABEL}/first/progress").text
+    assert "nothing is left to predict" in page
+    for system in SYSTEMS:
+        scores = [row.score for row in labels_of(run) if row.system == system]
+        told = page[page.index("people gave") :]
+        assert number(sum(scores) / len(scores)) in told[told.index(system) :][:200]
+
+
+def test_without_its_run_what_people_gave_is_still_told(run, people, olga):
+    made(olga)
+    mark(olga, 0, annotator="olga", score=1)
+    (run / "runs" / "mine").rename(run / "runs" / "other")
+    page = olga.get(f"{LABEL}/first/progress").text
+    assert "The mean of the labels alone." in page
+
+
 def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga):
     made(olga)
     (run / "runs" / "mine").rename(run / "runs" / "other")
@@ -398,7 +431,7 @@ def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga):
 
 
 @pytest.mark.parametrize(
-    "name", ["them.\0csv", "them.csv\0", "x." + "y" * 300, "them", "", "../../x.jsonl/..", "x.xlsx"]
+    "name", ["them.\0csv", "them.csv\0", "x." + "y" * 300, "them", "", "../../x.jsonl/..", "x.docx"]
 )
 def test_a_file_of_another_kind_is_told(run, people, olga, name):
     made(olga)

@@ -9,7 +9,6 @@ import pytest
 from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, summary_of
 from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.run_progress import told_of_a_run
-from tests.workbench.conftest import Client
 
 from ragstone.engine.progress_file import FILE, read_progress
 from ragstone.flows.compare.comparing import compare
@@ -31,14 +30,14 @@ def two_runs(project: Path) -> None:
     )
 
 
-def test_a_comparison_says_what_the_command_says(project: Path, client: Client) -> None:
+def test_a_comparison_says_what_the_command_says(project, client):
     two_runs(project)
     found = compare(project / "runs" / "a", project / "runs" / "b")
     page = client.get("/workbench/compare?a=0/a&b=0/b").text
     assert outcome(found) in page
     assert metric_told(found.metrics[0]) in page
-    assert "From right to wrong: 4 questions" in page  # q0 to q3
-    assert "From wrong to right: 4 questions" in page  # q8 to q11
+    assert "4 questions from right to wrong by containment" in page  # q0 to q3
+    assert "4 questions from wrong to right by containment" in page  # q8 to q11
     assert '/workbench/runs/0/b#q-q0"' in page
     assert "What is 8?" in page
 
@@ -54,7 +53,7 @@ def test_a_comparison_says_what_the_command_says(project: Path, client: Client) 
         ("a=0/a&b=0/b&margin=7", "margin is 7"),
     ],
 )
-def test_what_cannot_be_compared_is_told(project: Path, client: Client, query: str, words: str) -> None:
+def test_what_cannot_be_compared_is_told(project, client, query, words):
     two_runs(project)
     page = client.get(f"/workbench/compare?{query}")
     assert page.status_code == 200
@@ -62,7 +61,7 @@ def test_what_cannot_be_compared_is_told(project: Path, client: Client, query: s
     assert 'role="alert"' in page.text
 
 
-def test_data_sets_are_those_of_the_project_and_of_runs_each_once(project: Path, client: Client) -> None:
+def test_data_sets_are_those_of_the_project_and_of_runs_each_once(project, client):
     write_rows(project / "mine.jsonl", QUESTIONS, Question)
     (project / "answers.jsonl").write_text('{"id": "1", "question": "?", "answer": "!"}\n')
     (project / "sub").mkdir()
@@ -78,7 +77,7 @@ def test_data_sets_are_those_of_the_project_and_of_runs_each_once(project: Path,
     assert "answers.jsonl" not in page
 
 
-def test_a_data_set_shows_its_first_questions(project: Path, client: Client) -> None:
+def test_a_data_set_shows_its_first_questions(project, client):
     write_rows(project / "mine.jsonl", [Question(id=EVIL, question=EVIL, tags={EVIL: EVIL})], Question)
     address = client.get("/workbench/data").text.split('href="/workbench/data/')[1].split('"')[0]
     page = client.get(f"/workbench/data/{address}").text
@@ -87,14 +86,14 @@ def test_a_data_set_shows_its_first_questions(project: Path, client: Client) -> 
     assert client.get("/workbench/data/000000000000").status_code == 404
 
 
-def test_a_broken_set_says_what_is_wrong(project: Path, client: Client) -> None:
+def test_a_broken_set_says_what_is_wrong(project, client):
     (project / "mine.jsonl").write_text('{"id": "1", "question": "?"}\n{"id": 2}\n')
     page = client.get("/workbench/data").text
     assert "mine.jsonl:2:" in page
     assert "0 questions" not in page
 
 
-def test_judges_are_those_that_ship_and_those_of_the_project(project: Path, client: Client) -> None:
+def test_judges_are_those_that_ship_and_those_of_the_project(project, client):
     (project / "judges").mkdir()
     (project / "judges" / "strict.toml").write_text(
         'name = "strict"\nversion = 3\nkind = "boolean"\ninputs = ["answer"]\nscale = [0, 1]\n'
@@ -119,7 +118,7 @@ def test_judges_are_those_that_ship_and_those_of_the_project(project: Path, clie
     assert "Did you mean" in missing.text
 
 
-def test_report_cards_are_those_of_runs_and_of_files_each_once(project: Path, client: Client) -> None:
+def test_report_cards_are_those_of_runs_and_of_files_each_once(project, client):
     known = card(better=False)
     folder = write_run(project / "runs" / "a", JUDGEMENTS)
     summary = msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[known])
@@ -139,13 +138,13 @@ def test_report_cards_are_those_of_runs_and_of_files_each_once(project: Path, cl
     assert client.get("/workbench/cards/gone").status_code == 404
 
 
-def test_without_a_monitor_the_page_says_how_to_begin(client: Client) -> None:
+def test_without_a_monitor_the_page_says_how_to_begin(client):
     page = client.get("/workbench/monitor")
     assert page.status_code == 200
     assert "ragstone watch" in page.text
 
 
-def test_progress_is_told_in_words() -> None:
+def test_progress_is_told_in_words():
     # 30 rows in 15 s are 2.0 a second; the 70 left take 35 s; it began 25 s ago
     found = progressed(TOLD, 1026.0)
     assert found.words == (
@@ -156,7 +155,7 @@ def test_progress_is_told_in_words() -> None:
     assert progressed(None, 0.0).life is None
 
 
-def test_a_run_that_ended_early_says_how_to_go_on() -> None:
+def test_a_run_that_ended_early_says_how_to_go_on():
     stopped = msgspec.structs.replace(TOLD, ended="stopped")
     failed = msgspec.structs.replace(TOLD, ended="failed", words="no such model.")
     for found, words in (
@@ -172,11 +171,11 @@ def test_a_run_that_ended_early_says_how_to_go_on() -> None:
 @pytest.mark.parametrize(
     ("seconds", "words"), [(1, "1 second"), (40, "40 seconds"), (720, "12 minutes"), (12_600, "3.5 hours")]
 )
-def test_a_time_is_told_as_people_say_it(seconds: float, words: str) -> None:
+def test_a_time_is_told_as_people_say_it(seconds, words):
     assert lasting(seconds) == words
 
 
-def test_a_run_that_goes_on_is_shown_and_asked_for(project: Path, client: Client) -> None:
+def test_a_run_that_goes_on_is_shown_and_asked_for(project, client):
     folder = project / "runs" / "now"
     folder.mkdir()
     found = msgspec.structs.replace(TOLD, updated=time.time())
@@ -192,7 +191,7 @@ def test_a_run_that_goes_on_is_shown_and_asked_for(project: Path, client: Client
     assert "It was stopped" in client.get("/workbench/runs/0/now").text
 
 
-def test_assets_are_packed_and_asked_for_once(client: Client) -> None:
+def test_assets_are_packed_and_asked_for_once(client):
     first = client.get("/workbench/assets/vega.js")
     assert first.headers["content-encoding"] == "gzip"
     again = client.get("/workbench/assets/vega.js", headers={"If-None-Match": first.headers["etag"]})
@@ -201,7 +200,7 @@ def test_assets_are_packed_and_asked_for_once(client: Client) -> None:
         assert client.get(f"/workbench/assets/{name}").status_code == 404
 
 
-def test_the_list_of_runs_is_light(project: Path, client: Client) -> None:
+def test_the_list_of_runs_is_light(project, client):
     for at in range(60):
         folder = write_run(project / "runs" / f"run-{at}", JUDGEMENTS)
         (folder / "summary.json").write_bytes(msgspec.json.encode(summary_of(JUDGEMENTS)))
@@ -223,9 +222,7 @@ def test_the_list_of_runs_is_light(project: Path, client: Client) -> None:
         ("/workbench/nowhere", 404, "There is no such page in the workbench"),
     ],
 )
-def test_a_request_that_does_not_fit_is_told_in_words(
-    client: Client, path: str, status: int, words: str
-) -> None:
+def test_a_request_that_does_not_fit_is_told_in_words(client, path, status, words):
     reply = client.get(path)
     assert (reply.status_code, words in reply.text, "Validation failed" in reply.text) == (
         status,
@@ -234,7 +231,7 @@ def test_a_request_that_does_not_fit_is_told_in_words(
     )
 
 
-def test_review_stands_below_data_sets(project: Path, client: Client) -> None:
+def test_review_stands_below_data_sets(project, client):
     write_rows(project / "questions.jsonl", [Question(id="1", question="?")], Question)
     page = client.get("/workbench/review").text
     assert '<p class="crumbs"><a href="/workbench/data">Data sets</a></p>' in page

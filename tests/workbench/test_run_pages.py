@@ -19,7 +19,7 @@ from tests.report.conftest import (
     judgement,
     summary_of,
 )
-from tests.support.workbench import opened
+from tests.support.workbench import opened, peopled
 from tests.workbench.conftest import Client
 
 from ragstone.config import load_settings
@@ -62,7 +62,7 @@ def ids(client: Client, **query: object) -> list[str]:
     return [line["id"] for line in found.json()["lines"]]
 
 
-def test_the_page_shows_what_the_static_report_shows(run: Path, client: Client) -> None:
+def test_the_page_shows_what_the_static_report_shows(run, client):
     page = client.get(RUN).text
     static = write_report(run).read_text()
     for part in ("Is it right?", "What is to blame?", "How far can the judge be trusted?", "How it was made"):
@@ -77,7 +77,7 @@ def test_the_page_shows_what_the_static_report_shows(run: Path, client: Client) 
     assert squeezed[0] == squeezed[1]
 
 
-def test_the_page_has_no_style_and_no_script_of_its_own(run: Path, client: Client) -> None:
+def test_the_page_has_no_style_and_no_script_of_its_own(run, client):
     (run / "summary.json").write_bytes(
         msgspec.json.encode(msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=True)]))
     )
@@ -92,9 +92,7 @@ def test_the_page_has_no_style_and_no_script_of_its_own(run: Path, client: Clien
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-def test_rows_are_those_of_the_report_whatever_the_files_are(
-    project: Path, client: Client, ending: str
-) -> None:
+def test_rows_are_those_of_the_report_whatever_the_files_are(project, client, ending):
     folder = write(project / "runs" / "wheat", ending)
     found = client.get(f"{RUN}/rows").json()
     assert found["n"] == found["of"] == 4
@@ -105,7 +103,7 @@ def test_rows_are_those_of_the_report_whatever_the_files_are(
     assert found["lines"] == json.loads(embedded[1])["lines"]
 
 
-def test_an_opened_question_is_that_of_the_report(run: Path, client: Client) -> None:
+def test_an_opened_question_is_that_of_the_report(run, client):
     page = write_report(run).read_text()
     blocks = {
         name: json.loads(text)
@@ -161,13 +159,11 @@ def test_an_opened_question_is_that_of_the_report(run: Path, client: Client) -> 
         ({"at": 7}, ["q1", "q2", "q3", "q4 & 5"]),
     ],
 )
-def test_rows_are_filtered_and_sorted(
-    run: Path, client: Client, query: dict[str, object], expected: list[str]
-) -> None:
+def test_rows_are_filtered_and_sorted(run, client, query, expected):
     assert ids(client, **query) == expected
 
 
-def test_the_menu_of_results_counts_questions(run: Path, client: Client) -> None:
+def test_the_menu_of_results_counts_questions(run, client):
     found = client.get(f"{RUN}/rows", params={"judge": 0}).json()["results"]
     assert found == {
         "low": 1,
@@ -191,19 +187,19 @@ def test_the_menu_of_results_counts_questions(run: Path, client: Client) -> None
         {"at": -1},
     ],
 )
-def test_a_filter_that_there_is_not_is_told(run: Path, client: Client, query: dict[str, object]) -> None:
+def test_a_filter_that_there_is_not_is_told(run, client, query):
     reply = client.get(f"{RUN}/rows", params=query, headers={"Accept": "application/json"})
     assert reply.status_code in (400, 422)
     assert reply.json()["detail"]
 
 
-def test_a_question_is_found_by_its_id(run: Path, client: Client) -> None:
+def test_a_question_is_found_by_its_id(run, client):
     assert client.get(f"{RUN}/place", params={"question": "q4 & 5"}).json() == {"page": 0}
     for what in ("place", "question"):
         assert client.get(f"{RUN}/{what}", params={"question": "gone"}).status_code == 404
 
 
-def test_rows_are_never_stale(run: Path, client: Client) -> None:
+def test_rows_are_never_stale(run, client):
     assert ids(client, judge=0, result="low") == ["q2"]
     path = run / "judgements.jsonl"
     stat = path.stat()
@@ -217,9 +213,7 @@ def test_rows_are_never_stale(run: Path, client: Client) -> None:
     assert ids(client, judge=0, result="low") == []
 
 
-def test_an_index_is_kept_and_those_of_earlier_states_are_not(
-    run: Path, project: Path, client: Client
-) -> None:
+def test_an_index_is_kept_and_those_of_earlier_states_are_not(run, project, client):
     ids(client)
     (first,) = (project / ".ragstone/workbench/rows").rglob("*.duckdb")
     ids(client, order="lowest")
@@ -231,7 +225,7 @@ def test_an_index_is_kept_and_those_of_earlier_states_are_not(
     assert second != first
 
 
-def test_an_index_that_cannot_be_read_is_made_anew(run: Path, project: Path, client: Client) -> None:
+def test_an_index_that_cannot_be_read_is_made_anew(run, project, client):
     ids(client)
     (kept,) = (project / ".ragstone/workbench/rows").rglob("*.duckdb")
     with opened(create_workbench(load_settings(project / "ragstone.toml"))) as another:
@@ -239,7 +233,7 @@ def test_an_index_that_cannot_be_read_is_made_anew(run: Path, project: Path, cli
         assert ids(another) == ["q1", "q2", "q3", "q4 & 5"]
 
 
-def test_a_bad_row_is_told_by_file_and_line(run: Path, client: Client) -> None:
+def test_a_bad_row_is_told_by_file_and_line(run, client):
     with (run / "judgements.jsonl").open("a") as file:
         file.write('\n{"question_id": 7}\n')
     reply = client.get(f"{RUN}/rows", headers={"Accept": "application/json"})
@@ -247,7 +241,7 @@ def test_a_bad_row_is_told_by_file_and_line(run: Path, client: Client) -> None:
     assert "judgements.jsonl:14: not a row" in reply.json()["detail"]
 
 
-def test_rows_of_a_run_that_goes_on_are_those_that_are_whole(project: Path, client: Client) -> None:
+def test_rows_of_a_run_that_goes_on_are_those_that_are_whole(project, client):
     folder = project / "runs" / "wheat"
     folder.mkdir()
     lines = [msgspec.json.encode(row) + b"\n" for row in ANSWERS]
@@ -256,7 +250,7 @@ def test_rows_of_a_run_that_goes_on_are_those_that_are_whole(project: Path, clie
     assert "There are no numbers yet" in client.get(RUN).text
 
 
-def test_judgements_alone_get_their_means(project: Path, client: Client) -> None:
+def test_judgements_alone_get_their_means(project, client):
     folder = project / "runs" / "wheat"
     folder.mkdir()
     write_rows(folder / "judgements.jsonl", JUDGEMENTS, Judgement)
@@ -266,7 +260,7 @@ def test_judgements_alone_get_their_means(project: Path, client: Client) -> None
     assert ids(client) == ["q1", "q2", "q3", "q4 & 5"]
 
 
-def test_conversations_are_those_of_the_question(run: Path, client: Client) -> None:
+def test_conversations_are_those_of_the_question(run, client):
     assert client.get(f"{RUN}/calls", params={"question": "q1"}).json() == {"shared": [], "calls": []}
     rows = [
         AskedCall(
@@ -297,13 +291,13 @@ def test_conversations_are_those_of_the_question(run: Path, client: Client) -> N
     assert client.get(f"{RUN}/calls", params={"question": "q3"}).json()["calls"] == []
 
 
-def test_the_report_is_served_as_one_file_with_its_own_policy(run: Path, client: Client) -> None:
+def test_the_report_is_served_as_one_file_with_its_own_policy(run, client):
     reply = client.get(f"{RUN}/report.html")
     assert reply.text == write_report(run).read_text()
     assert "sha256-" in reply.headers["content-security-policy"]
 
 
-def test_texts_names_and_tags_of_a_run_are_text(project: Path, client: Client) -> None:
+def test_texts_names_and_tags_of_a_run_are_text(project, client):
     name = EVIL.replace("/", "")
     folder = project / "runs" / name
     rows = [
@@ -330,3 +324,17 @@ def test_texts_names_and_tags_of_a_run_are_text(project: Path, client: Client) -
     for what in ("rows", "head", "question?question=q1"):
         reply = client.get(f"/workbench/runs/0/{address}/{what}")
         assert reply.headers["content-type"].startswith("application/json")
+
+
+def test_the_page_leads_an_owner_to_a_queue_of_its_answers(project):
+    write(project / "runs" / "wheat")
+    link = 'href="/workbench/label/new?run=0/wheat">Label answers: 2 judges not measured</a>'
+    with peopled(load_settings(project / "ragstone.toml")) as people:
+        assert link in people.person("olga", "owner").get(RUN).text
+        assert "Label answers" not in people.person("rita", "reader").get(RUN).text
+
+
+def test_a_judge_with_a_report_card_is_not_called_unmeasured(run, client):
+    measured = msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=True)])
+    (run / "summary.json").write_bytes(msgspec.json.encode(measured))
+    assert "Label answers: 1 judge not measured" in client.get(RUN).text

@@ -8,9 +8,7 @@ import pytest
 from litestar.exceptions import NotFoundException
 from tests.report.conftest import JUDGEMENTS, summary_of
 from tests.support.judged_runs import judged, write_run
-from tests.workbench.conftest import Client
 
-from ragstone.workbench.desk import Workbench
 from ragstone.workbench.run_pages import RUNS_A_PAGE
 
 EVIL = "<script>alert('x')<\"&>"
@@ -24,7 +22,7 @@ def finished(folder: Path, name: str = "Wheat and maize") -> Path:
     return folder
 
 
-def test_a_run_is_listed_with_its_counts_models_and_headline_mean(project: Path, client: Client) -> None:
+def test_a_run_is_listed_with_its_counts_models_and_headline_mean(project, client):
     finished(project / "runs" / "wheat")
     page = client.get("/workbench/").text
     assert "4 answers · 12 judgements" in page
@@ -35,9 +33,7 @@ def test_a_run_is_listed_with_its_counts_models_and_headline_mean(project: Path,
     assert 'href="/workbench/runs/0/wheat"' in page
 
 
-def test_the_newest_run_comes_first_and_others_can_be_chosen(
-    project: Path, bench: Workbench, client: Client
-) -> None:
+def test_the_newest_run_comes_first_and_others_can_be_chosen(project, bench, client):
     for age, name in enumerate(("beta", "alpha", "gamma")):
         folder = finished(project / "runs" / name)
         for file in folder.iterdir():
@@ -51,14 +47,14 @@ def test_the_newest_run_comes_first_and_others_can_be_chosen(
     assert "1 of 3 runs" in page
 
 
-def test_a_broken_run_says_what_is_wrong(project: Path, bench: Workbench) -> None:
+def test_a_broken_run_says_what_is_wrong(project, bench):
     folder = write_run(project / "runs" / "broken", JUDGEMENTS)
     (folder / "summary.json").write_text("{")
     (entry,) = bench.runs.all()
     assert "not a summary that this version of Ragstone understands" in (entry.wrong or "")
 
 
-def test_a_run_that_did_not_finish_says_how_to_go_on(project: Path, bench: Workbench) -> None:
+def test_a_run_that_did_not_finish_says_how_to_go_on(project, bench):
     folder = project / "runs" / "half"
     folder.mkdir()
     (folder / "answers.jsonl.partial").write_text("{}\n")
@@ -66,9 +62,7 @@ def test_a_run_that_did_not_finish_says_how_to_go_on(project: Path, bench: Workb
     assert "Run it again" in (entry.wrong or "")
 
 
-def test_a_folder_of_judgements_alone_is_a_run_and_another_folder_is_none(
-    project: Path, bench: Workbench
-) -> None:
+def test_a_folder_of_judgements_alone_is_a_run_and_another_folder_is_none(project, bench):
     write_run(project / "runs" / "judged", judged([1, 0]))
     (project / "runs" / "notes").mkdir()
     (project / "runs" / "notes" / "todo.txt").write_text("buy milk")
@@ -76,7 +70,7 @@ def test_a_folder_of_judgements_alone_is_a_run_and_another_folder_is_none(
     assert [(entry.name, entry.kind, entry.wrong) for entry in bench.runs.all()] == [("judged", "rows", None)]
 
 
-def test_a_changed_run_is_read_again(project: Path, bench: Workbench) -> None:
+def test_a_changed_run_is_read_again(project, bench):
     folder = finished(project / "runs" / "wheat")
     (before,) = bench.runs.all()
     assert bench.runs.all()[0] is before
@@ -84,7 +78,7 @@ def test_a_changed_run_is_read_again(project: Path, bench: Workbench) -> None:
     assert bench.runs.all()[0].wrong
 
 
-def test_names_and_texts_are_shown_as_text(project: Path, client: Client) -> None:
+def test_names_and_texts_are_shown_as_text(project, client):
     finished(project / "runs" / EVIL.replace("/", ""))
     page = client.get("/workbench/", params={"text": "script"}).text
     assert "<script>alert" not in page
@@ -109,25 +103,25 @@ def test_names_and_texts_are_shown_as_text(project: Path, client: Client) -> Non
         "0/" + "x" * 300,
     ],
 )
-def test_what_is_no_run_is_not_found(project: Path, bench: Workbench, run_id: str) -> None:
+def test_what_is_no_run_is_not_found(project, bench, run_id):
     finished(project / "runs" / "wheat")
     with pytest.raises(NotFoundException):
         bench.runs.find(run_id)
     assert bench.runs.find("0/wheat") == project / "runs" / "wheat"
 
 
-def test_a_long_list_has_pages(project: Path, client: Client) -> None:
+def test_a_long_list_has_pages(project, client):
     for at in range(RUNS_A_PAGE + 1):
         write_run(project / "runs" / f"run{at:03}", judged([1]))
     assert "Page 1 of 2" in client.get("/workbench/").text
     assert client.get("/workbench/?at=2").text.count("data-row>") == 1
 
 
-def test_an_empty_project_says_how_to_make_a_run(client: Client) -> None:
+def test_an_empty_project_says_how_to_make_a_run(client):
     assert "ragstone demo" in client.get("/workbench/").text
 
 
-def test_a_name_that_is_no_text_breaks_nothing(project: Path, client: Client) -> None:
+def test_a_name_that_is_no_text_breaks_nothing(project, client):
     finished(project / "runs" / "wheat")
     (project / "runs" / os.fsdecode(b"bad-\xff")).mkdir()
     page = client.get("/workbench/")
@@ -136,7 +130,7 @@ def test_a_name_that_is_no_text_breaks_nothing(project: Path, client: Client) ->
     assert ">wheat<" in page.text
 
 
-def test_a_link_that_leads_nowhere_breaks_nothing(project: Path, client: Client) -> None:
+def test_a_link_that_leads_nowhere_breaks_nothing(project, client):
     folder = finished(project / "runs" / "wheat")
     (folder / "gone.jsonl").symlink_to(folder / "nothing")
     assert "2 scored of 4 rows" in client.get("/workbench/").text

@@ -143,7 +143,7 @@ class _Catalogue:
     def __init__(self, videos: Sequence[Video], embed: Embed) -> None:
         self._videos = videos
         self._chunks = list(chunk_documents(_document_of(at, video) for at, video in enumerate(videos)))
-        self._means = RetrieverDeps(open_embedder=lambda _name: embed)
+        self._deps = RetrieverDeps(open_embedder=lambda _name: embed)
         self._searches: dict[str, Search] = {}
         self._opening = asyncio.Lock()
 
@@ -179,12 +179,12 @@ class _Catalogue:
         async with self._opening:
             for name in ("dense", "hybrid"):
                 if name not in self._searches:
-                    means = msgspec.structs.replace(self._means, built=self._searches)
-                    self._searches[name] = await build_search(name, self._chunks, means)
+                    deps = msgspec.structs.replace(self._deps, built=self._searches)
+                    self._searches[name] = await build_search(name, self._chunks, deps)
 
     async def _rank(self, name: str, question: Question, k: int) -> list[RankingItem]:
         if name not in self._searches:
-            self._searches[name] = await build_search(name, self._chunks, self._means)
+            self._searches[name] = await build_search(name, self._chunks, self._deps)
         (ranking,) = await self._searches[name]([question], k)
         return ranking.items
 

@@ -82,6 +82,13 @@ class SpreadOfRuns(msgspec.Struct, frozen=True, kw_only=True):
 BoardPlace = Literal["best", "not distinguishable", "worse"]
 
 
+def place_of(compared: Verdict | None) -> BoardPlace:
+    """Return what a board says of one that was compared with its best; None: the best itself."""
+    if compared is None:
+        return "best"
+    return "not distinguishable" if compared == "cannot tell" else "worse"
+
+
 class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two cells on the same answers.
 

@@ -16,7 +16,8 @@ from ragstone.assistant.answering.prompting import load_answering_prompt
 from ragstone.assistant.answering.support import UNRELATED
 from ragstone.assistant.building import opened_knowledge
 from ragstone.assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece, Turn
-from ragstone.assistant.guards import names_pesticide, scope_guard, subjects, without_instructions
+from ragstone.assistant.domain import Domain, load_domain
+from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.knowledge.entry import KnowledgeDown
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
 from ragstone.assistant.languages import LANGUAGES, language_of, phrase
@@ -27,6 +28,7 @@ from ragstone.assistant.planning.model import model_chooser, model_writer
 from ragstone.assistant.planning.slots import Know, know_by_words
 from ragstone.assistant.planning.state import Choose, Write
 from ragstone.assistant.planning.words import words_chooser, write_by_words
+from ragstone.assistant.scope import scope_guard, subjects
 from ragstone.assistant.tool import Tool, ToolSetup
 from ragstone.assistant.tools.functions import open_tool
 from ragstone.config import AssistantSection, Settings, load_settings
@@ -42,9 +44,9 @@ from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
 class Assistant(msgspec.Struct, frozen=True, kw_only=True):
     """An assistant, ready to be asked; made by `open_assistant`.
 
-    health: part ("model", "knowledge", "log") -> "ok", or what is wrong with it. scope: what it answers
-    questions about. languages: ISO 639-1 codes that its phrases are written in. The log is written by who
-    serves: it knows ids and the time.
+    health: part ("model", "knowledge", "log") -> "ok", or what is wrong with it. domain: what it answers
+    questions about, and its texts. languages: ISO 639-1 codes that its phrases are written in. The log is
+    written by who serves: it knows ids and the time.
     """
 
     respond: Respond
@@ -52,12 +54,14 @@ class Assistant(msgspec.Struct, frozen=True, kw_only=True):
     health: Callable[[], Awaitable[dict[str, str]]]
     knowledge: KnowledgeBase
     log: ExchangeLog
-    scope: str
+    domain: Domain
     languages: tuple[str, ...]
 
 
-FIRST = "When is maize sown in Nakuru, and how much water does it need in a dry year?"
+FIRST = "When does it begin in Nakuru, and how much does it cost next year?"
 MOST_TURNS_TOKENS = 3000  # of a prompt, for the conversation; a third of the model's context if that is less
+EMBEDDED = "llamacpp/smollm2-135m"
+"""The model that comes as a package: it can neither plan nor answer from passages."""
 
 
 @contextlib.asynccontextmanager
@@ -70,73 +74,103 @@ async def open_assistant(
     """Give the assistant of `[assistant]`; servers of its tools, its log and its store are left at the end.
 
     settings: default ragstone.toml. session: whose models and vectors it uses; without one it keeps no reply
-    of a model, as a server does. today: read once for each conversation. Raises ModelError where no model is
-    named or it cannot be had, ConfigError for a file, function or server of its tools that is not there,
-    naming the key, and what opened_knowledge raises.
+    of a model, as a server does. today: read once for each conversation. Without a model it plans by words
+    and quotes the documents. Raises ModelError where a model is needed that is not named or cannot be had,
+    ConfigError for a file, function or server of its tools or texts that is not there, naming the key, and
+    what opened_knowledge raises.
     """
     settings = settings or load_settings()
     section, root = settings.assistant, Path(settings.root)
-    model = _model(section)
+    domain = load_domain(section, settings.path(section.texts) if section.texts else None)
     tags = load_tags(settings.path(section.tags)) if section.tags else []
     async with AsyncExitStack() as stack:
         opened = session
         if opened is None:
             opened = await stack.enter_async_context(open_session(settings, serving=True))
         knowledge = await stack.enter_async_context(opened_knowledge(settings, opened))
-        watched = _WatchedModel(await opened.models.ask(model), await opened.models.stream(model))
-        answering = Answering(
-            stream=watched.stream,
-            prompt=load_answering_prompt(section.prompt),
-            secret=opened.secret(),
-            embed=opened.embedder(section.embedder),
-            context_tokens=opened.models.context_tokens(model),
-            model=(await opened.models.door(model)).endpoint.identity,
-        )
-        documents = documents_tool(knowledge.search, answering, k=section.k, tags=tags)
+        model = await _open_model(section, opened)
+        answering = _answering(section, opened, model, domain)
+        search = knowledge.search
+        documents = documents_tool(search, answering, k=section.k, tags=tags, examples=domain.searches())
         tools = [documents, *await _open_tools(settings, opened, stack)]
         topics = knowledge.filters().get("topic", [])
-        await learn_texts(section, tools, topics, opened.embedder(section.embedder))
-        agent = _agent(section, opened, menu_of(tools), watched, model=model, topics=topics)
-        agent = msgspec.structs.replace(agent, model=answering.model)
+        await learn_texts(section, domain, tools, topics, opened.embedder(section.embedder))
+        menu = menu_of(tools, domain.slots)
+        agent = _agent(section, opened, menu, domain, model=model, topics=topics)
         log = open_log(section.log, root, opened.secret())
         stack.callback(log.close)
 
         async def health() -> dict[str, str]:
             return {
-                "model": watched.problem or "ok",
+                "model": (model.problem if model else None) or "ok",
                 "knowledge": await knowledge.health(),
                 "log": log.problem or "ok",
             }
 
-        know = await asyncio.to_thread(_reader_of, tags)
+        know = await asyncio.to_thread(_reader_of, tags, domain)
         yield Assistant(
             respond=respond_with(agent, know, [tag.key for tag in tags], today),
-            answer=_answer_from(knowledge.search, answering, section.k),
+            answer=_answer_from(search, answering, section.k, section.time_limit_s),
             health=health,
             knowledge=knowledge,
             log=log,
-            scope=section.scope,
+            domain=domain,
             languages=LANGUAGES,
         )
 
 
-def _reader_of(tags: Sequence[Tag]) -> Know:
+def _reader_of(tags: Sequence[Tag], domain: Domain) -> Know:
     """Return what reads conversations, with what the first question and answer need: 1.5 s to load."""
-    know = know_by_words(tags)
+    know = know_by_words(tags, domain)
     know(Asked(turns=(Turn("user", FIRST),)))
     no_refusal(FIRST)
     without_instructions(FIRST)
-    names_pesticide(FIRST)
+    domain.sensitive.mentioned(FIRST)
     return know
 
 
-def _model(section: AssistantSection) -> str:
+def _plans(section: AssistantSection) -> bool:
+    """Say whether a model plans: as the section says, else where there is one that can."""
+    return section.planner == "model" if section.planner else section.model not in (None, EMBEDDED)
+
+
+def _writes(section: AssistantSection) -> bool:
+    """Say whether a model writes the answers: as the section says, else where there is one that can."""
+    return section.answers == "written" if section.answers else section.model not in (None, EMBEDDED)
+
+
+async def _open_model(section: AssistantSection, session: Session) -> "_WatchedModel | None":
+    """Return the model, if anything asks one. Raises ModelError."""
+    if not _plans(section) and not _writes(section):
+        return None
     if section.model is None:
         raise ModelError(
-            "the assistant asks a model. Name one with --model, e.g. openai/gpt-4o-mini, or as model in the "
-            "table [assistant] or [run] of ragstone.toml."
+            'the assistant asks a model: [assistant] says planner = "model" or answers = "written". '
+            "Name one with --model, e.g. openai/gpt-4o-mini, or as model in the table [assistant] or [run] "
+            "of ragstone.toml; or delete these keys: then it quotes the documents."
         )
-    return section.model
+    models, model = session.models, section.model
+    return _WatchedModel(
+        await models.ask(model),
+        await models.stream(model),
+        name=(await models.door(model)).endpoint.identity,
+        context_tokens=models.context_tokens(model),
+    )
+
+
+def _answering(
+    section: AssistantSection, session: Session, model: "_WatchedModel | None", domain: Domain
+) -> Answering:
+    """Return what answers are made with: the model, or quotes alone."""
+    return Answering(
+        stream=model.stream if model and _writes(section) else None,
+        prompt=load_answering_prompt(section.prompt),
+        secret=session.secret(),
+        embed=session.embedder(section.embedder),
+        context_tokens=model.context_tokens if model else 0,
+        model=model.name if model else "",
+        sensitive=domain.sensitive,
+    )
 
 
 async def _open_tools(settings: Settings, session: Session, stack: AsyncExitStack) -> list[Tool]:
@@ -164,45 +198,45 @@ def _agent(
     section: AssistantSection,
     session: Session,
     menu: Menu,
-    watched: "_WatchedModel",
+    domain: Domain,
     *,
-    model: str,
+    model: "_WatchedModel | None",
     topics: list[str],
 ) -> Agent:
     """Return the agent, its planner as the section names it. topics: of the knowledge base."""
-    scope, secret = section.scope, session.secret()
     choose: Choose
     write: Write
-    if section.planner == "words":
-        embedder = session.embedder(section.embedder)
-        guard = scope_guard(scope, topics, embedder)
-        choose, write = words_chooser(menu.tools, Gathered(embedder), guard), write_by_words
+    if model is not None and _plans(section):
+        secret, budget = session.secret(), min(MOST_TURNS_TOKENS, model.context_tokens // 3)
+        choose = model_chooser(menu, model.ask, secret=secret, budget=budget)
+        write = model_writer(model.stream, secret=secret, budget=budget)
     else:
-        budget = min(MOST_TURNS_TOKENS, session.models.context_tokens(model) // 3)
-        choose = model_chooser(menu, watched.ask, scope=scope, secret=secret, budget=budget)
-        write = model_writer(watched.stream, scope=scope, secret=secret, budget=budget)
+        embedder = session.embedder(section.embedder)
+        guard = scope_guard(domain, topics, embedder)
+        choose, write = words_chooser(menu.tools, Gathered(embedder), guard), write_by_words
     return Agent(
         menu=menu,
         choose=choose,
         write=write,
-        scope=scope,
+        domain=domain,
         most_steps=section.steps,
         time_limit_s=section.time_limit_s,
+        model=model.name if model else "",
     )
 
 
-def _answer_from(search: Search, answering: Answering, k: int) -> AnswerFrom:
+def _answer_from(search: Search, answering: Answering, k: int, time_limit_s: float) -> AnswerFrom:
     """Return what answers a question from the documents alone."""
 
     async def answer(question: str, filters: Mapping[str, str], lang: str | None, emit: Emit) -> Said:
-        spoken = language_of(question, lang)
+        spoken, deadline = language_of(question, lang), asyncio.get_running_loop().time() + time_limit_s
         try:
             passages = await search(question, k, filters)
         except KnowledgeDown as down:
             text = phrase("documents_unavailable", spoken)
             emit(TextPiece(text))
             return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
-        said = await answer_from(question, passages, spoken, answering, emit)
+        said = await answer_from(question, passages, spoken, answering, emit, deadline)
         tags = dict(filters) | question_tags(spoken, passages) | said.tags
         return msgspec.structs.replace(said, tags=tags)
 
@@ -212,7 +246,9 @@ def _answer_from(search: Search, answering: Answering, k: int) -> AnswerFrom:
 class _WatchedModel:
     """A model, and why the last call to it failed: health is told without a call that somebody pays for."""
 
-    def __init__(self, ask: Ask, stream: Stream) -> None:
+    def __init__(self, ask: Ask, stream: Stream, *, name: str, context_tokens: int) -> None:
+        self.name = name
+        self.context_tokens = context_tokens
         self.problem: str | None = None
         self._ask, self._stream = ask, stream
 
@@ -239,17 +275,21 @@ logger = logging.getLogger("ragstone.serve")
 
 
 async def learn_texts(
-    section: AssistantSection, tools: Sequence[Tool], topics: Sequence[str], embedder: Embedder
+    section: AssistantSection,
+    domain: Domain,
+    tools: Sequence[Tool],
+    topics: Sequence[str],
+    embedder: Embedder,
 ) -> None:
-    """Let the embedder learn the tools' examples, the subjects of the scope and the catalogue of videos.
+    """Let the embedder learn the tools' examples and other texts, and the subjects of the scope.
 
     With the packaged embedder that takes half a minute once; then they are in the project's store. An
     endpoint that cannot be reached is told in the log, and the first question tries again.
     """
     passages = [*UNRELATED, *(text for tool in tools for text in tool.texts)]
     examples: list[str] = []
-    if section.planner == "words":
-        inside, outside = subjects(section.scope, topics)
+    if not _plans(section):
+        inside, outside = subjects(domain, topics)
         passages += [*inside, *outside]
         examples = [text for tool in tools for text in tool.examples]
     try:

@@ -22,7 +22,7 @@ class Turn(msgspec.Struct, frozen=True):
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation whose last turn is the user's.
 
-    filters: tags that the passages must have, e.g. {"crop": "maize"}. lang: the language that the user has
+    filters: tags that the passages must have, e.g. {"region": "Kisumu"}. lang: the language that the user has
     chosen; None: that of the question decides.
     """
 

@@ -10,9 +10,8 @@ import msgspec
 
 from ragstone.config.library import read_library
 from ragstone.config.section import Section
-from ragstone.config.serving import DEFAULT_SCOPE
-from ragstone.corpus.language import detect_language, language_odds
 from ragstone.corpus.tokens import tokenize
+from ragstone.files.language import detect_language, language_odds
 
 LANGUAGES = ("en", "es", "fr", "hi", "ar", "sw")
 """ISO 639-1 codes of the languages that the assistant's own phrases are written in."""
@@ -22,7 +21,7 @@ class Language(Section, frozen=True, kw_only=True):
     """A language.
 
     name: what it calls itself. words: frequent ones, by which a short text is recognised. numbers: words for
-    0, 1, 2 and so on. linking: words of lines that introduce others.
+    0, 1, 2 and so on. linking: words of lines that introduce others. searches: questions that need documents.
     """
 
     name: str
@@ -30,6 +29,7 @@ class Language(Section, frozen=True, kw_only=True):
     words: str
     numbers: str
     linking: str
+    searches: list[str]
     phrases: dict[str, str]
 
 
@@ -48,11 +48,6 @@ def phrase(name: str, lang: str, **values: object) -> str:
     """
     template = language(lang if lang in LANGUAGES else "en").phrases[name]
     return template.format_map({key: str(value) for key, value in values.items()})
-
-
-def scope_words(scope: str, lang: str) -> str:
-    """Return what the assistant is about: the default scope in the user's language, another as it is set."""
-    return phrase("default_scope", lang) if scope == DEFAULT_SCOPE else scope
 
 
 SCRIPTS = {"DEVANAGARI": "hi", "ARABIC": "ar"}

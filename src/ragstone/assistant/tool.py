@@ -15,12 +15,14 @@ from ragstone.records import Usage
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool may know besides its arguments. lang: in which the user is answered."""
+    """What a tool may know besides its arguments. lang: in which the user is answered. deadline: by the time
+    of the event loop; a tool that has not returned by then should end with what it has."""
 
     asked: Asked
     lang: str
     today: date
     emit: Emit = silent
+    deadline: float | None = None
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from ragstone.console.printing import end_on_sigterm, told_plainly, write_any_text
+from ragstone.console.printing import end_on_sigterm, tell_readings, told_plainly, write_any_text
 
 HELP = (
     "A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
@@ -17,62 +17,77 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 # Name -> where it stands, a function or an app of its own; of a group its help and its commands. In the order
 # of the help.
-COMMANDS: dict[str, str | tuple[str, dict[str, str]]] = {
-    "demo": "flows.run.demo:demo",
-    "new": "flows.new.command:new",
-    "run": "flows.run.command:run",
-    "ingest": "flows.ingest.command:ingest",
-    "tag": "flows.tag.command:tag",
-    "sample": "flows.sample.command:sample",
-    "translate": "flows.translate.command:translate",
-    "chunk": "flows.chunk.command:chunk",
-    "retrieve": "flows.retrieve.command:retrieve",
-    "answer": "flows.answer.command:answer",
-    "judge": "flows.judge.command:judge",
-    "label": "flows.label.command:label",
-    "agree": "flows.agree.command:agree",
-    "compare": "flows.compare.command:compare",
-    "attack": "flows.attack.command:attack",
-    "blame": "flows.blame.command:blame",
-    "report": "flows.report.command:report",
-    "review": "flows.review.command:review",
-    "watch": "flows.watch.command:watch",
-    "serve": "workbench.serve_command:serve",
-    "export": "flows.export.command:export",
-    "models": "flows.models.command:models",
-    "doctor": "flows.doctor.command:doctor",
-    "import": "flows.import_.command:import_",
-    "judges": (
-        "The judges there are; what one sends to its model; a new one; a first try.",
-        {
-            "list": "flows.judges.command:list_",
-            "show": "flows.judges.command:show_",
-            "new": "flows.judges.command:new",
-            "test": "flows.judges.command:try_out",
-            "develop": "flows.develop.command:develop",
-            "fit": "flows.fit.command:fit",
-        },
-    ),
-    "ledger": "flows.ledger.command:ledger",
-    "bench": (
-        "A grid of ragstone.toml: which is better, and is that more than chance?",
-        {
-            "retrievers": "flows.bench_retrievers.command:retrievers",
-            "languages": "flows.bench_retrievers.command:languages",
-            "judges": "flows.bench_judges.command:judges",
-            "answerers": "flows.bench_answerers.command:answerers",
-        },
-    ),
-    "build": (
-        "Documents to an evaluation set, checked, and with a certificate.",
-        {
-            "questions": "flows.build.command:questions",
-            "facts": "flows.build.command:facts",
-        },
-    ),
-    "assistant": "flows.assistant.command:assistant",
-    "people": "workbench.people_command:people",
+Commands = dict[str, str | tuple[str, dict[str, str]]]
+PANELS: dict[str, Commands] = {
+    "Start": {
+        "demo": "flows.run.demo:demo",
+        "new": "flows.new.command:new",
+        "doctor": "flows.doctor.command:doctor",
+        "models": "flows.models.command:models",
+    },
+    "Evaluate": {
+        "run": "flows.run.command:run",
+        "ingest": "flows.ingest.command:ingest",
+        "chunk": "flows.chunk.command:chunk",
+        "retrieve": "flows.retrieve.command:retrieve",
+        "ask": "flows.ask.command:ask",
+        "answer": "flows.answer.command:answer",
+        "judge": "flows.judge.command:judge",
+        "compare": "flows.compare.command:compare",
+        "blame": "flows.blame.command:blame",
+        "bench": (
+            "A grid of ragstone.toml: which is better, and is that more than chance?",
+            {
+                "retrievers": "flows.bench_retrievers.command:retrievers",
+                "languages": "flows.bench_retrievers.command:languages",
+                "judges": "flows.bench_judges.command:judges",
+                "answerers": "flows.bench_answerers.command:answerers",
+            },
+        ),
+        "report": "flows.report.command:report",
+        "export": "flows.export.command:export",
+    },
+    "Trust the judge": {
+        "judges": (
+            "The judges there are; what one sends to its model; a new one; a first try.",
+            {
+                "list": "flows.judges.command:list_",
+                "show": "flows.judges.command:show_",
+                "new": "flows.judges.command:new",
+                "test": "flows.judges.command:try_out",
+                "develop": "flows.develop.command:develop",
+                "fit": "flows.fit.command:fit",
+            },
+        ),
+        "label": "flows.label.command:label",
+        "agree": "flows.agree.command:agree",
+        "attack": "flows.attack.command:attack",
+    },
+    "Build sets": {
+        "build": (
+            "Documents to an evaluation set, checked, and with a certificate.",
+            {
+                "questions": "flows.build.command:questions",
+                "facts": "flows.build.command:facts",
+            },
+        ),
+        "review": "flows.review.command:review",
+        "import": "flows.import_.command:import_",
+        "sample": "flows.sample.command:sample",
+        "translate": "flows.translate.command:translate",
+        "tag": "flows.tag.command:tag",
+    },
+    "Watch and serve": {
+        "serve": "workbench.serve_command:serve",
+        "watch": "flows.watch.command:watch",
+        "assistant": "flows.assistant.command:assistant",
+    },
+    "Upkeep": {
+        "ledger": "flows.ledger.command:ledger",
+        "people": "workbench.people_command:people",
+    },
 }
+COMMANDS: Commands = {name: place for panel in PANELS.values() for name, place in panel.items()}
 
 
 def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -80,27 +95,27 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="ragstone",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",  # in that of rich, "[retrieve]" is a style and vanishes
         context_settings=SETTINGS,
         help=HELP,
     )
     app.callback(invoke_without_command=True)(_version)
+    panel_of = {name: panel for panel, commands in PANELS.items() for name in commands}
     for name in names:
-        place = COMMANDS[name]
+        place, panel = COMMANDS[name], panel_of[name]
         if isinstance(place, tuple):
             about, commands = place
             group = typer.Typer(name=name, no_args_is_help=True, context_settings=SETTINGS, help=about)
             for each, inner in commands.items():
                 group.command(each)(told_plainly(_found(inner)))
-            app.add_typer(group)
+            app.add_typer(group, rich_help_panel=panel)
             continue
         command = _found(place)
         if isinstance(command, typer.Typer):
-            app.add_typer(command)
+            app.add_typer(command, rich_help_panel=panel)
         else:
-            app.command(name)(told_plainly(command))
+            app.command(name, rich_help_panel=panel)(told_plainly(command))
     return app
 
 
@@ -124,5 +139,6 @@ def main() -> None:
     """Run the command line."""
     write_any_text()
     end_on_sigterm()
+    tell_readings()
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
     app_of([called] if called in COMMANDS else COMMANDS)()

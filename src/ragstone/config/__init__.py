@@ -57,7 +57,9 @@ from ragstone.config.serving import (
     WorkbenchSection,
 )
 from ragstone.config.systems import (
+    SHIPPED_SYSTEMS,
     ChatSystem,
+    ExtractiveSystem,
     HttpSystem,
     PythonSystem,
     RagSystem,
@@ -66,6 +68,7 @@ from ragstone.config.systems import (
 )
 
 __all__ = [
+    "SHIPPED_SYSTEMS",
     "AgreeSection",
     "AgreementMeasure",
     "AnswerSection",
@@ -82,6 +85,7 @@ __all__ = [
     "DocumentsSection",
     "EngineKind",
     "EngineSection",
+    "ExtractiveSystem",
     "FactsSection",
     "HttpSettings",
     "HttpSystem",

@@ -12,6 +12,7 @@ import msgspec
 from ragstone.config.section import Section
 from ragstone.config.sections import Settings
 from ragstone.config.serving import MOVED
+from ragstone.config.systems import SystemSettings
 from ragstone.errors import ConfigError, nearest
 
 DEFAULT_FILE = "ragstone.toml"
@@ -41,7 +42,28 @@ def load_settings(path: Path | str | None = None) -> Settings:
     for key in MOVED.keys() & (assistant if isinstance(assistant, dict) else {}):
         raise ConfigError(f"{file}:{line_of(text, ['assistant', key])}: {MOVED[key]}")
     where = {"root": str(file.parent), "file": str(file)}
+    tables = _with_named_system(tables, file, text)
     return _with_model_of_run(convert_section({**tables, **where}, Settings, file, text))
+
+
+def _with_named_system(tables: dict[str, Any], file: Path, text: str) -> dict[str, Any]:
+    """Return the tables in which a system that stands in `[answer]` has a name in `[systems]`: its kind.
+
+    Raises ConfigError for a table that is no system, and where `[systems]` has that name already.
+    """
+    answer, systems = tables.get("answer"), tables.get("systems", {})
+    system = answer.get("system") if isinstance(answer, dict) else None
+    if not isinstance(answer, dict) or not isinstance(system, dict) or not isinstance(systems, dict):
+        return tables
+    keys = ["answer", "system"]
+    convert_section(system, SystemSettings, file, text, keys)  # type: ignore[arg-type]  # a union
+    name = system["kind"]
+    if name in systems:
+        raise ConfigError(
+            f"{file}:{line_of(text, keys)}: [answer] system is a table, and [systems] has a {name!r} "
+            f'already. Write system = "{name}", or give the table another name in [systems].'
+        )
+    return {**tables, "answer": {**answer, "system": name}, "systems": {**systems, name: system}}
 
 
 def place_of_key(settings: Settings, keys: list[str]) -> str:

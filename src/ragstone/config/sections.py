@@ -136,9 +136,9 @@ class RetrieveSection(Section, frozen=True, kw_only=True):
 class AnswerSection(Sampling, frozen=True, kw_only=True):
     """`[answer]`: the built-in application (`model`, `prompt`), or a `sheet` of answers made elsewhere.
 
-    system: one of `[systems]`, which answers in place of both. limit: only the first questions are answered
-    and judged; retrieval is measured on all of them. temperature, top_p, max_tokens: of the built-in
-    application; 0, none, and as the prompt says if absent.
+    system: one of `[systems]`, or a table as they are, or `extractive`; it answers in place of both. limit:
+    only the first questions are answered and judged; retrieval is measured on all of them. temperature,
+    top_p, max_tokens: of the built-in application; 0, none, and as the prompt says if absent.
     """
 
     model: str | None = None
@@ -231,8 +231,11 @@ class Settings(Section, frozen=True, kw_only=True):
         return msgspec.structs.replace(table, api_key_file=str(self.path(table.api_key_file)))
 
     def named(self, name: str) -> str | Path:
-        """Return the name of something that ships, or the path of a .toml file as seen from here.
+        """Return the name of something that ships, or the path of a file as seen from here.
 
-        What follows an `@` behind either says how a judge is to be asked, and stays.
+        That is a .toml file, or a .py file with the function behind it. What follows an `@` behind any of
+        them says how a judge is to be asked, and stays.
         """
+        if ".py:" in name:
+            return str(self.path(name))
         return self.path(name) if name.endswith(".toml") or ".toml@" in name else name

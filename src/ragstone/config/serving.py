@@ -5,7 +5,8 @@
 ```toml
 [assistant]
 model = "openai/gpt-4o-mini"
-scope = "farming: crops, soil, water, weather, pests, livestock and farm machinery"
+title = "Help for beekeepers"
+scope = "keeping bees: hives, swarms, honey, diseases of bees"
 tags = "tags.toml"
 tools = ["my_tools:market_price"]
 
@@ -126,11 +127,6 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     cards: str | None = None
 
 
-DEFAULT_SCOPE = (
-    "farming: crops, soil, water, weather, pests and diseases, livestock, farm machinery and markets"
-)
-
-
 # Keys of tools that the package had -> the tool of examples/assistant that does the same, and what becomes of
 # the key's value.
 _TOOLS = {
@@ -179,17 +175,28 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     """`[assistant]`: its model, its knowledge base, its tools and its limits.
 
     model: default that of `[run]`. planner: `model` asks the model which tool is next; `words` decides by
-    words and vectors, without a call, for models that cannot plan. prompt: how it is asked to answer from
-    passages. store: the folder of the knowledge base; with qdrant_url its vectors are on that server. tags: a
-    file of tags by which documents and questions are tagged (crop, region). topics: whether documents are
+    words and vectors, without a call, for models that cannot plan. answers: `written` by the model, or
+    `extractive`: the sentences of the passages that answer best. Both default to what needs no model where
+    there is none, and where it is the embedded one. prompt: how the model is asked to answer from passages.
+
+    title, welcome, examples: of the chat page. scope: what questions are about; without one none is declined.
+    texts: a folder of the application's own texts and words in each language.
+
+    store: the folder of the knowledge base; with qdrant_url its vectors are on that server. tags: a
+    file of tags by which documents and questions are tagged (product, region). topics: whether documents are
     grouped. options: of the tools of `tools`, a table for each by its name. max_passages: a file that gives
     more is not taken in.
     """
 
     model: str | None = None
-    planner: Literal["model", "words"] = "model"
+    planner: Literal["model", "words"] | None = None
+    answers: Literal["written", "extractive"] | None = None
     prompt: Literal["cited", "brief"] = "cited"
-    scope: str = DEFAULT_SCOPE
+    title: str | None = None
+    welcome: str | None = None
+    examples: list[str] = []
+    scope: str | None = None
+    texts: str | None = None
     store: str = ".ragstone/assistant"
     qdrant_url: str | None = None
     qdrant_key_env: str | None = None

@@ -3,6 +3,7 @@
 ```toml
 [systems]
 hybrid5 = { kind = "rag", retriever = "hybrid", k = 5, prompt = "bare" }
+quotes  = { kind = "extractive", k = 8 }
 chatbot = { kind = "chat", model = "openai/my-rag" }
 service = { kind = "http", url = "http://localhost:8000/ask", contexts = "$.sources[*].text" }
 inhouse = { kind = "python", call = "my_app.rag:answer" }
@@ -10,7 +11,7 @@ earlier = { kind = "sheet", path = "answers-of-july.jsonl" }
 ```
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -24,6 +25,21 @@ class RagSystem(Sampling, frozen=True, kw_only=True, tag_field="kind", tag="rag"
     k: Positive | None = None
     prompt: str | None = None
     model: str | None = None
+
+
+class ExtractiveSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="extractive"):
+    """Sentences of the retrieved chunks, word for word; no model is asked.
+
+    retriever, k: default those of `[retrieve]`. sentences: of an answer, at most. threshold: how much of the
+    question the best sentence must hold, in [0, 1]; by default as measured (0.34), and 0 always answers.
+    refusal: what is said where no sentence answers.
+    """
+
+    retriever: str | None = None
+    k: Positive | None = None
+    sentences: Positive = 2
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    refusal: str = "The documents do not answer this question."
 
 
 class ChatSystem(Sampling, frozen=True, kw_only=True, tag_field="kind", tag="chat"):
@@ -88,4 +104,7 @@ class SheetSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="she
     system: str | None = None
 
 
-SystemSettings = RagSystem | ChatSystem | HttpSystem | PythonSystem | SheetSystem
+SystemSettings = RagSystem | ExtractiveSystem | ChatSystem | HttpSystem | PythonSystem | SheetSystem
+
+SHIPPED_SYSTEMS: dict[str, SystemSettings] = {"extractive": ExtractiveSystem()}
+"""Those that need no declaration; one of `[systems]` with the same name goes before."""

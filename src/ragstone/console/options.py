@@ -37,6 +37,8 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything tha
 AsJson = Annotated[bool, typer.Option("--json", help="Summary as JSON on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if some rows could not be scored.")]
+SYSTEM = "One of [systems], module:function, or a prompt of the built-in RAG: strict, bare, a .toml file."
+AnsweredBy = Annotated[str | None, typer.Option("--system", help=SYSTEM)]
 Model = Annotated[str | None, typer.Option("--model", help="transport/model, e.g. openai/gpt-4o-mini.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write.")]
 OutputPlace = Annotated[

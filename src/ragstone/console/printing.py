@@ -1,19 +1,23 @@
 """What commands print: results on standard output, everything else on standard error."""
 
 import functools
+import logging
 import os
 import re
+import shlex
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from io import TextIOWrapper
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
 
-from ragstone.errors import RagstoneError
+from ragstone.errors import ColumnsError, RagstoneError
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -39,6 +43,8 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except RagstoneError as mistake:
             say(f"ragstone: {mistake}")
+            if isinstance(mistake, ColumnsError) and _has_option(command, mistake.options[:1]):
+                say(again(mistake.options))
             if getattr(mistake, "status", None) == "over_budget":  # a CallFailed, which is not imported here
                 raise typer.Exit(OVER_BUDGET) from None
         except KeyboardInterrupt as stop:
@@ -49,6 +55,47 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
         raise typer.Exit(WRONG_USE)
 
     return guarded
+
+
+def _has_option(command: Callable[..., object], names: list[str]) -> bool:
+    """Say whether a command has an option of such a name."""
+    notes = (one for note in command.__annotations__.values() for one in getattr(note, "__metadata__", ()))
+    spelled = [
+        (getattr(note, "default", None), *(getattr(note, "param_decls", None) or ())) for note in notes
+    ]
+    return any(name in own for own in spelled for name in names)
+
+
+def again(options: list[str]) -> str:
+    """Return the command that was run with further options, ready to be pasted, on a line of its own."""
+    return f"Run:\n  {shlex.join([*program(), *sys.argv[1:], *options])}"
+
+
+def program() -> list[str]:
+    """Return how this command line was called: by its name, if a shell finds it, else as it was."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return [sys.executable, "-m", "ragstone"]
+    found = shutil.which(called.name)
+    return [called.name if found and Path(found).absolute() == called.absolute() else str(called)]
+
+
+def tell_readings() -> None:
+    """Print what readers of files have guessed on standard error, each guess once."""
+    told: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        text = harmless(record.getMessage())
+        record.msg, record.args = text, ()
+        is_known = text in told
+        told.add(text)
+        return not is_known
+
+    handler = logging.StreamHandler()
+    handler.addFilter(is_new)
+    logger = logging.getLogger("ragstone.tables")
+    logger.addHandler(handler)
+    logger.propagate = False
 
 
 def end_on_sigterm() -> None:
@@ -81,6 +128,11 @@ def write_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def plural(n: int, noun: str) -> str:
+    """Return `1 answer`, `2,000 answers`, as report.wording does, whose import takes NumPy's."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def say(text: str) -> None:

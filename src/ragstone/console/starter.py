@@ -5,10 +5,27 @@ from pathlib import Path
 
 STARTER = ("ragstone.toml", "documents.jsonl", "questions.jsonl", "labelled.jsonl", "SOURCES.md")
 MODEL = "MODEL"  # stands in the starter's ragstone.toml for the model
+EXAMPLE_MODEL = "openai/gpt-4o-mini"
+# What the starter's ragstone.toml says otherwise where no model is named. Each stands in it once.
+WITHOUT_MODEL = {
+    'model = "MODEL"              #': '# model = "MODEL"            #',
+    "limit = 10                   # answer the first questions only; retrieval is measured on all\n": "",
+    '# system = "service"         # instead: your own application, one of [systems]': (
+        'system = "extractive"        # quotes the documents, without a model; or your own, one of [systems]'
+    ),
+    '  "containment", "token_f1", "correctness", "context_overlap", "faithfulness", "relevance", '
+    '"no_refusal", "answered",': (
+        '  "coverage", "grounding", "no_refusal",  # ask no model; with one: "correctness", "faithfulness"'
+    ),
+    "token_f1 = 0.5\n": "token_f1 = 0.5\ncoverage = 0.5\n",
+}
 
 
-def copy_starter(folder: Path, model: str) -> None:
-    """Copy the starter's files, with the model filled in. Raises DataError; files that exist stay."""
+def copy_starter(folder: Path, model: str | None) -> None:
+    """Copy the starter's files, with the model filled in; without one, answers are quoted from the documents.
+
+    Raises DataError; files that exist stay.
+    """
     from ragstone.errors import DataError
 
     standing = [name for name in STARTER if (folder / name).exists()]
@@ -17,8 +34,20 @@ def copy_starter(folder: Path, model: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in STARTER:
-            text = (resources.files("ragstone.console") / "starter_files" / name).read_text(encoding="utf-8")
-            text = text.replace(f'"{MODEL}"', f'"{model}"') if name == "ragstone.toml" else text
+            text = starter_settings(model) if name == "ragstone.toml" else _starter_file(name)
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as mistake:
         raise DataError(f"{folder}: cannot be written ({mistake.strerror}). Choose another folder.") from None
+
+
+def starter_settings(model: str | None) -> str:
+    """Return the starter's ragstone.toml for a model, or for none."""
+    text = _starter_file("ragstone.toml")
+    if model is None:
+        for asking, quoting in WITHOUT_MODEL.items():
+            text = text.replace(asking, quoting)
+    return text.replace(f'"{MODEL}"', f'"{model or EXAMPLE_MODEL}"')
+
+
+def _starter_file(name: str) -> str:
+    return (resources.files("ragstone.console") / "starter_files" / name).read_text(encoding="utf-8")

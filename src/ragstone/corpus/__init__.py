@@ -1,1 +1,1 @@
-"""Files -> documents -> chunks; and the language of a text."""
+"""Files -> documents -> chunks."""

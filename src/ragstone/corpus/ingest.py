@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 
 from ragstone.corpus.duplicates import Duplicate, drop_duplicates, find_duplicates
-from ragstone.corpus.file import File, IngestOptions, Skipped
+from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.parallel import n_processes, read_in_processes
 from ragstone.corpus.reading import read_file
 from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.errors import DataError
+from ragstone.files.file import File
 from ragstone.records import Document
 
 DEFAULTS = IngestOptions()
@@ -60,11 +61,11 @@ def ingest(sources: Iterable[Path | str], options: IngestOptions = DEFAULTS) -> 
     """Yield the documents of files, folders and archives, and in their place the files that gave none.
 
     Order: the sources as given; in a folder its files by name, then its folders by name, and so on down; a
-    .zip archive is read as a folder. Hidden files and folders (.git) are passed over. A source with * ? or [
-    is a pattern, and names files of any ending. A file gives all of its documents or, if any of it is broken,
-    none. The id of a document is the path of its file from the folder that holds the source, with slashes
-    (`docs/guide/a.md` for the source `docs`); rows may have ids of their own. `lang` is detected where a file
-    does not say it.
+    .zip archive is read as a folder. Hidden files and folders (.git) are passed over. A source with * ? [ or
+    { is a pattern, and names files of any ending; the address of a git repository names a clone of it. A file
+    gives all of its documents or, if any of it is broken, none. The id of a document is the path of its file
+    from the folder that holds the source, with slashes (`docs/guide/a.md` for the source `docs`); rows may
+    have ids of their own. `lang` is detected where a file does not say it.
 
     Raises DataError for a source that does not exist, has an ending that no reader knows or matches nothing,
     and for an id that appears twice; MissingExtra where a file needs a package that is not installed.

@@ -21,10 +21,11 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO
 
-from ragstone.corpus.file import PASSAGE, File, IngestOptions, ReadingLimits, Skipped, limits_of, too_many
+from ragstone.corpus.file import PASSAGE, IngestOptions, ReadingLimits, Skipped, limits_of, too_many
 from ragstone.corpus.reading import PACKED, read_file
 from ragstone.corpus.sources import ArchiveEntry, Found
 from ragstone.errors import MissingExtra
+from ragstone.files.file import File
 from ragstone.records import Document
 from ragstone.tables.storage import url_of
 

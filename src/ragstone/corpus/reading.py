@@ -6,12 +6,14 @@ from importlib import import_module
 
 import msgspec
 
-from ragstone.corpus.file import File, IngestOptions, Skipped, Unreadable
-from ragstone.corpus.language import detect_languages
-from ragstone.corpus.readers.table import FileTable, documents_of, read_csv, read_jsonl
+from ragstone.corpus.file import IngestOptions, Skipped
+from ragstone.corpus.readers.table import documents_of, read_csv, read_jsonl
 from ragstone.corpus.readers.text import code_of, read_markdown, read_source, read_text
-from ragstone.corpus.zips import too_large
 from ragstone.errors import DataError
+from ragstone.files.file import File, Unreadable
+from ragstone.files.language import detect_languages
+from ragstone.files.sheet import FileTable
+from ragstone.files.zips import too_large
 from ragstone.records import Document
 from ragstone.tables.storage import open_bytes, url_of
 

@@ -9,14 +9,16 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from ragstone.corpus.file import File, IngestOptions, Skipped, Unreadable
+from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.reading import READERS, reader_of
-from ragstone.corpus.zips import is_link, misplaced, opened, read_entry
+from ragstone.corpus.repositories import cloned, repository_of
 from ragstone.errors import DataError
+from ragstone.files.file import File, Unreadable
+from ragstone.files.zips import is_link, misplaced, opened, read_entry
 from ragstone.tables.storage import Place, find, local_path, url_of
 
 ARCHIVE = ".zip"
-_MAGIC = re.compile(r"[*?[]")
+_MAGIC = re.compile(r"[*?[{]")
 
 
 class ArchiveEntry(msgspec.Struct, frozen=True):
@@ -45,12 +47,13 @@ class Pattern(msgspec.Struct, frozen=True):
 def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Found]:
     """Return the files that sources stand for, each once, and what is passed over with a reason.
 
-    Raises DataError for a source that does not exist or cannot be read by its ending, and for a pattern that
-    nothing matches.
+    The address of a git repository stands for a clone of it. Raises DataError for a source that does not
+    exist or cannot be read by its ending, and for a pattern that nothing matches.
     """
     patterns = [_pattern(written, anywhere=True) for written in options.glob]
     matched: set[str] = set()
-    found = [one for source in sources for one in _of_source(_given(source), patterns, matched)]
+    given = [_given(_checked_out(source)) for source in sources]
+    found = [one for source in given for one in _of_source(source, patterns, matched)]
     missed = [pattern.written for pattern in patterns if pattern.written not in matched]
     if missed:
         raise DataError(
@@ -58,6 +61,12 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
             "compared with names, one with a slash with paths below the folder (** stands for any folders)."
         )
     return list(_each_once(found))
+
+
+def _checked_out(source: Place) -> Place:
+    """Return the folder of a repository's clone for its address, and any other source as it is."""
+    repository = repository_of(source)
+    return source if repository is None else cloned(*repository)
 
 
 def _given(source: Place) -> Path:
@@ -257,17 +266,22 @@ def _hidden(name: str) -> bool:
 
 
 def _pattern(written: str, *, anywhere: bool) -> Pattern:
-    """Return what a pattern means: `*` and `?` stop at a slash, `**` does not; [abc] is one of these.
+    """Return what a pattern means: `*` and `?` stop at a slash, `**` does not; [abc] and {ab,c} are choices.
 
     anywhere: a pattern without a slash is compared with the names of files in all folders.
     """
     meaning = r"(?:.*/)?" if anywhere and "/" not in written else ""
+    depth = 0 if written.count("{") == written.count("}") else -1  # braces that do not fit mean themselves
     for piece in re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]]{1,255}+\]|.", written.removeprefix("./")):
         if piece.startswith("[") and len(piece) > 1:
             meaning += "[" + re.sub(r"[\\^\[]", r"\\\g<0>", piece[1:]).replace("!", "^", piece[1] == "!")
+        elif piece in _CHOICE and depth >= (piece != "{"):
+            meaning += _CHOICE[piece]
+            depth += {"{": 1, "}": -1}.get(piece, 0)
         else:
             meaning += _WILDCARDS.get(piece) or re.escape(piece)
-    return Pattern(written, re.compile(meaning))
+    return Pattern(written, re.compile(meaning + ")" * depth))
 
 
+_CHOICE = {"{": "(?:", ",": "|", "}": ")"}
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections import Counter
 
-from ragstone.corpus.language import language_odds
 from ragstone.corpus.tokens import tokenize
+from ragstone.files.language import language_odds
 from ragstone.llm.stub_reply import WORDS
 
 # A language is ruled out where another that is written in the same letters is so many times likelier.

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragstone.config import ModelSettings, Settings
+from ragstone.embedding.dry_run import dry_run_model, offline_model
 from ragstone.embedding.embedder import STORE, Embedder
 from ragstone.embedding.endpoint import endpoint_model
-from ragstone.embedding.foreseen import foreseen_model, offline_model
 from ragstone.embedding.model import EmbeddingModel, Role
 from ragstone.embedding.packaged import packaged_model
 from ragstone.embedding.transformer import transformer_model
@@ -83,7 +83,7 @@ def _at_endpoint(
         f"#{settings.dimensions}" if settings.dimensions else ""
     )
     if opening.forecaster is not None:
-        return foreseen_model(opening.forecaster, settings, price, identity=identity)
+        return dry_run_model(opening.forecaster, settings, price, identity=identity)
     if opening.offline:
         return offline_model(settings, identity=identity)
     return endpoint_model(

@@ -18,26 +18,31 @@ STOP_S = 5.0
 
 
 async def map_in_order(
-    work: Callable[[In], Awaitable[Out]], rows: Iterable[In], stop: Callable[[], None] = lambda: None
+    work: Callable[[In], Awaitable[Out]],
+    rows: Iterable[In],
+    stop: Callable[[], None] = lambda: None,
+    *,
+    window: int = WINDOW,
+    stop_s: float = STOP_S,
 ) -> AsyncIterator[Out]:
-    """Yield `work(row)` for every row, in the order of the rows, up to WINDOW of them under way.
+    """Yield `work(row)` for every row, in the order of the rows, up to `window` of them under way.
 
     The first error stops everything: what is under way is cancelled and awaited, then the error is raised.
     Cancelled (Ctrl-C), it begins no row and calls `stop`, after which rows under way begin no call; those
-    that are finished within STOP_S are yielded, in order, and then the cancellation is raised.
+    that are finished within `stop_s` are yielded, in order, and then the cancellation is raised.
     """
     pending: deque[asyncio.Future[Out]] = deque()
 
     try:
         for row in rows:
             pending.append(asyncio.ensure_future(work(row)))
-            if len(pending) >= WINDOW:
+            if len(pending) >= window:
                 yield await _landed(pending)
         while pending:
             yield await _landed(pending)
     except asyncio.CancelledError:
         stop()
-        for finished in await _finished(pending):
+        for finished in await _finished(pending, stop_s):
             yield finished
         raise
     finally:
@@ -53,11 +58,11 @@ async def _landed(pending: deque[asyncio.Future[Out]]) -> Out:
     return pending.popleft().result()
 
 
-async def _finished(pending: Iterable[asyncio.Future[Out]]) -> list[Out]:
-    """Return the results that come within STOP_S."""
+async def _finished(pending: Iterable[asyncio.Future[Out]], stop_s: float) -> list[Out]:
+    """Return the results that come within so many seconds."""
     tasks = list(pending)
     if tasks:
-        await asyncio.wait(tasks, timeout=STOP_S)
+        await asyncio.wait(tasks, timeout=stop_s)
     done = [task for task in tasks if task.done() and not task.cancelled()]
     return [task.result() for task in done if task.exception() is None]
 
@@ -72,6 +77,7 @@ def run_sync(work: Coroutine[Any, Any, Out]) -> Out:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
+    # Ctrl-C reaches the main thread alone, which waits below: it needs the task to cancel it from outside.
     inside: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 
     async def cancellable() -> Out:

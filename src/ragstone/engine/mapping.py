@@ -2,21 +2,23 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
 from ragstone.engine.local import map_in_order
-from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 from ragstone.llm.call_trace import Exchange
+
+if TYPE_CHECKING:
+    from ragstone.engine.row_work import RowWork
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
 async def map_rows(
-    work: RowWork[In, Out],
+    work: "RowWork[In, Out]",
     rows: Callable[[], Iterable[In]],
     session: Session,
     *,
@@ -45,7 +47,7 @@ async def map_rows(
 
 
 async def _map_on_cluster(
-    work: RowWork[In, Out],
+    work: "RowWork[In, Out]",
     rows: Callable[[], Iterable[In]],
     session: Session,
     n_rows: int | None,
@@ -57,8 +59,10 @@ async def _map_on_cluster(
     spec = stage_spec(work.name, session.settings, listening=session.call_log.listening, **arguments)
     encode = msgspec.json.Encoder().encode
     decode, exchange = msgspec.json.Decoder(work.out).decode, msgspec.json.Decoder(Exchange).decode
-    async for made in map_blocks(spec, lambda: map(encode, rows()), session, n_rows=n_rows):
-        yield decode(made.rows[0]), [exchange(one) for one in made.heard]
+    made = map_blocks(spec, lambda: map(encode, rows()), session, n_rows=n_rows)
+    async with contextlib.aclosing(made):
+        async for one in made:
+            yield decode(one.out), [exchange(heard) for heard in one.heard]
 
 
 def on_cluster(session: Session) -> bool:

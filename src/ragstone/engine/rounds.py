@@ -29,7 +29,7 @@ async def _after_rounds(
 ) -> AsyncIterator[Out]:
     for _ in range(ROUNDS):
         with session.collecting():
-            async for _row in asking():
+            async for _row in asking():  # thrown away: what it was to be made from was only put off
                 pass
         try:
             if not await session.models.submit():
@@ -39,5 +39,6 @@ async def _after_rounds(
                 "stopped. The batches that were submitted go on at the provider, and their calls will be "
                 "charged: run the same command again to pick them up."
             ) from None
+    # All that was answered is in the ledger now, so the rows are those that single calls would have made.
     async for row in rows():
         yield row

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections import Counter
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from pathlib import Path
@@ -19,13 +19,13 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.limits import RUN, SERVING
 from ragstone.llm.models import IN_ROUNDS, Models
 from ragstone.llm.response_store import MemoryLedger
-from ragstone.llm.rounds import AnsweredCall, Process
 from ragstone.report.summary import Calls
 
 if TYPE_CHECKING:
     from ragstone.embedding.embedder import Embedder
     from ragstone.embedding.model import Embed
     from ragstone.llm.prompt import Prompt
+    from ragstone.llm.rounds import AnsweredCall, Process
     from ragstone.systems.function import Callee
 
 In = TypeVar("In")
@@ -64,8 +64,6 @@ class Session:
         self.batching = batch or (forecaster is None and worker is None and bool(in_rounds_of(settings)))
         self.call_log = CallLog(listening=worker is not None and worker.listening)
         self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
-        self.members: list[str] = []  # models that members of juries and cascades name
-        self.kept: Counter[str] = Counter()  # name of a system -> its answers from the ledger
         self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
         self.processes: dict[str, Process] = {}  # what answers a model's rounds, if not vLLM on the workers
         self._stack = stack
@@ -74,6 +72,7 @@ class Session:
         self._serving = serving
         self._worker = worker
         self._embedders: dict[str, Embedder] = {}
+        self._opening = threading.Lock()
         self._secret: bytes | None = None if worker is None else worker.secret
         self.models = Models(
             settings,
@@ -105,15 +104,18 @@ class Session:
         prices = {name: read for name, (_identity, read) in opened.items() if read is not None}
         return calls_of(self.budget, prices)
 
-    def roles(self) -> dict[str, str]:
-        """Return what was opened: role -> model, as the ledger knows it."""
+    def roles(self, members: Sequence[str] = ()) -> dict[str, str]:
+        """Return what was opened: role -> model, as the ledger knows it.
+
+        members: models that members of juries and cascades name, see judging.leaves.members_of.
+        """
         roles = {"answer": self.settings.answer.model, "judge": self.settings.judge.model}
         roles |= {
             f"reranker {name}": declared.by
             for name, declared in self.settings.retrievers.items()
             if isinstance(declared, RerankSettings)
         }
-        roles |= {f"judges' member {n}": model for n, model in enumerate(self.members, 1)}
+        roles |= {f"judges' member {n}": model for n, model in enumerate(members, 1)}
         known = self.models.opened()
         found = {role: known[model][0] for role, model in roles.items() if model in known}
         found |= {f"system {name}": asked for name, asked in self.systems.items()}
@@ -131,20 +133,21 @@ class Session:
 
     def embedder(self, name: str) -> "Embedder":
         """Return an embedder, opened once. Raises ModelError."""
-        if name not in self._embedders:
-            from ragstone.embedding.opening import open_embedder  # most commands embed nothing
+        with self._opening:  # documents are chunked by meaning on several threads
+            if name not in self._embedders:
+                from ragstone.embedding.opening import open_embedder  # most commands embed nothing
 
-            self._embedders[name] = open_embedder(
-                name,
-                self.settings.path(".ragstone"),
-                self.settings,
-                self.budget,
-                offline=self.models.offline,
-                forecaster=self._forecaster,
-                serving=self._serving,
-            )
-            self._stack.callback(self._embedders[name].close)
-        return self._embedders[name]
+                self._embedders[name] = open_embedder(
+                    name,
+                    self.settings.path(".ragstone"),
+                    self.settings,
+                    self.budget,
+                    offline=self.models.offline,
+                    forecaster=self._forecaster,
+                    serving=self._serving,
+                )
+                self._stack.callback(self._embedders[name].close)
+            return self._embedders[name]
 
     def embed(self, name: str) -> "Embed":
         """Return an embedder that shows how far it is."""
@@ -199,8 +202,8 @@ class Session:
         counting = self._forecaster is None
         return MemoryLedger() if self._serving else open_ledger(self.settings, counting=counting)
 
-    def _process(self, model: str) -> Process:
-        def process(prompts: "Sequence[Prompt]") -> Iterable[AnsweredCall]:
+    def _process(self, model: str) -> "Process":
+        def process(prompts: "Sequence[Prompt]") -> "Iterable[AnsweredCall]":
             from ragstone.engine.cluster.vllm import processed
 
             return processed(model, self.settings, prompts)

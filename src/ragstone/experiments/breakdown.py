@@ -8,11 +8,10 @@ from types import MappingProxyType
 import msgspec
 import numpy as np
 
-from ragstone.agreement.judge_board import BoardPlace
-from ragstone.experiments.paired import place_of
+from ragstone.agreement.judge_board import BoardPlace, place_of
 from ragstone.judging import MetricSummary, summarise
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
-from ragstone.retrieval.evaluate import MOST_VALUES
+from ragstone.retrieval.summary import MOST_VALUES
 from ragstone.statistics import Estimate, mean_estimate
 from ragstone.statistics.paired import PairedTest, paired_tests
 
@@ -254,5 +253,5 @@ def _standing(
     estimate = mean_estimate(scores, groups, seed=seed, proportion=whole)
     if estimate is None:
         raise ValueError(f"{name}: no scores to rank by")
-    verdict = place_of(test)
+    verdict = place_of(test.verdict if test else None)
     return SystemStanding(place=at + 1, system=name, estimate=estimate, verdict=verdict, comparison=test)

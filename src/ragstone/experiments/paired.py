@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from ragstone.agreement.judge_board import BoardPlace, CellComparison
+from ragstone.agreement.judge_board import CellComparison
 from ragstone.errors import DataError, nearest
 from ragstone.experiments.answer_board import CellTest
 from ragstone.retrieval.evaluate import QueryMeasures
@@ -168,10 +168,3 @@ def as_family(tests: Sequence[TestedT]) -> list[TestedT]:
         verdict = better if p_holm <= ALPHA else "cannot tell"
         corrected.append(msgspec.structs.replace(test, p_holm=p_holm, family=len(tests), verdict=verdict))
     return corrected
-
-
-def place_of(comparison: PairedTest | PairedComparison | CellComparison | None) -> BoardPlace:
-    """Return what a board says of one that was compared with its best; None: the best itself."""
-    if comparison is None:
-        return "best"
-    return "not distinguishable" if comparison.verdict == "cannot tell" else "worse"

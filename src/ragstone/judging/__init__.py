@@ -1,27 +1,6 @@
 """answers -> judgements. Judges are data: see library/*.toml."""
 
-from ragstone.judging.examples import question_digest
-from ragstone.judging.finding import JudgeContext
-from ragstone.judging.judge import Judge, judge_names, parse_judge
-from ragstone.judging.judging import failed_judgements, judge_answer
-from ragstone.judging.summary import MetricSummary, Tally, document_clusters, summarise
-from ragstone.judging.together import can_join, joined, judge_together
-from ragstone.judging.variant import load_judge
+import lazy_loader
 
-__all__ = [
-    "Judge",
-    "JudgeContext",
-    "MetricSummary",
-    "Tally",
-    "can_join",
-    "document_clusters",
-    "failed_judgements",
-    "joined",
-    "judge_answer",
-    "judge_names",
-    "judge_together",
-    "load_judge",
-    "parse_judge",
-    "question_digest",
-    "summarise",
-]
+# The names stand in __init__.pyi. Each is imported when it is first used: a command needs few of them.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

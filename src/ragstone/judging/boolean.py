@@ -41,8 +41,8 @@ class BooleanJudge(TokenJudge, frozen=True, kw_only=True, tag="boolean"):
         """Return what the model may say in one token."""
         return [Option("yes", True, 1.0), Option("no", False, 0.0)]
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says, of contexts that are too long for one call part by part."""
         if "contexts" not in inputs:
-            return await super().find_once(answer, inputs, means)
-        return await judge_parts(self, answer, inputs, means, super().find_once)
+            return await super().find_once(answer, inputs, context)
+        return await judge_parts(self, answer, inputs, context, super().find_once)

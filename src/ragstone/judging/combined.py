@@ -65,12 +65,12 @@ class NoModel(ModelError):
     """A member's model cannot be had, whatever it is asked."""
 
 
-async def hear(member: Member, answer: Answer, means: JudgeContext) -> MemberVerdict:
+async def hear(member: Member, answer: Answer, context: JudgeContext) -> MemberVerdict:
     """Return a member's judgement of the answer; a failed call is a status in it.
 
     Raises NoModel, naming the member and its model, where no call to that can succeed.
     """
-    inner, own, name = member.inner, _means_of(member, means), member_name(member)
+    inner, own, name = member.inner, _context_of(member, context), member_name(member)
     try:
         whole, *_parts = await judge_answer(inner, answer, own)
     except (CallsStopped, NoModel):
@@ -81,9 +81,9 @@ async def hear(member: Member, answer: Answer, means: JudgeContext) -> MemberVer
     return MemberVerdict(name=name, member=member, judgement=whole)
 
 
-def lost(member: Member, answer: Answer, means: JudgeContext, failure: NoModel) -> MemberVerdict:
+def lost(member: Member, answer: Answer, context: JudgeContext, failure: NoModel) -> MemberVerdict:
     """Return a member whose model cannot be had as one that failed: status `error`."""
-    own = _means_of(member, means)
+    own = _context_of(member, context)
     whole, *_parts = failed_judgements(member.inner, answer, own, "error", str(failure))
     return MemberVerdict(name=member_name(member), member=member, judgement=whole)
 
@@ -98,13 +98,13 @@ def member_name(member: Member) -> str:
     return f"{member.inner.name} by {member.model}" if member.model else member.inner.name
 
 
-async def hear_all(members: Sequence[Member], answer: Answer, means: JudgeContext) -> list[MemberVerdict]:
+async def hear_all(members: Sequence[Member], answer: Answer, context: JudgeContext) -> list[MemberVerdict]:
     """Return every member's judgement, in their order; they are asked at the same time.
 
     A member whose model cannot be had has failed, as long as the model of another one is there. Raises
     NoModel where that of none is.
     """
-    asked = (hear(member, answer, means) for member in members)
+    asked = (hear(member, answer, context) for member in members)
     said = await asyncio.gather(*asked, return_exceptions=True)  # the first failure leaves no orphan behind
     goes_on = any_answered(one for one in said if isinstance(one, MemberVerdict))
     heard = []
@@ -112,20 +112,20 @@ async def hear_all(members: Sequence[Member], answer: Answer, means: JudgeContex
         if isinstance(one, MemberVerdict):
             heard.append(one)
         elif isinstance(one, NoModel) and goes_on:
-            heard.append(lost(member, answer, means, one))
+            heard.append(lost(member, answer, context, one))
         else:
             raise one
     return heard
 
 
-def _means_of(member: Member, means: JudgeContext) -> JudgeContext:
+def _context_of(member: Member, context: JudgeContext) -> JudgeContext:
     if member.model is None or not member.inner.needs_model:
-        return means
-    if member.model not in means.others:
+        return context
+    if member.model not in context.others:
         raise ValueError(
             f"member {member.judge!r} asks {member.model}: give it in JudgeContext(others={{...}})"
         )
-    return msgspec.structs.replace(means, ask=means.others[member.model], model=member.model)
+    return msgspec.structs.replace(context, ask=context.others[member.model], model=member.model)
 
 
 def placed_score(one: MemberVerdict, scale: tuple[float, float]) -> float | None:
@@ -198,7 +198,7 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
         if any(member.unsure for member in self.members):
             yield "members", "unsure is for a cascade: the members of a jury all judge. Take it out."
 
-    async def find(self, answer: Answer, _inputs: dict[str, str], means: JudgeContext) -> Finding:
+    async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return the mean, median or most frequent of the members' scores, each put on the jury's scale.
 
         `metadata` holds what each member said, and `spread`, the highest score minus the lowest. The jury
@@ -206,7 +206,7 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
         its status is that of the first one that failed. A tie between the most frequent scores is
         `abstained`.
         """
-        heard = await hear_all(self.members, answer, means)
+        heard = await hear_all(self.members, answer, context)
         given = [(one, placed_score(one, self.scale)) for one in heard]
         scored = [(one, score) for one, score in given if score is not None]
         silent = [one for one, score in given if score is None]
@@ -303,7 +303,7 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
             )
         return None
 
-    async def find(self, answer: Answer, _inputs: dict[str, str], means: JudgeContext) -> Finding:
+    async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return the score of the first member that is sure, on the cascade's scale.
 
         A score within `unsure`, ends included, is handed on to the next member, and so is an answer that the
@@ -315,11 +315,11 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
         heard: list[MemberVerdict] = []
         for member in self.members:
             try:
-                heard.append(await hear(member, answer, means))
+                heard.append(await hear(member, answer, context))
             except NoModel as failure:
                 if not any_answered(heard):
                     raise
-                heard.append(lost(member, answer, means, failure))
+                heard.append(lost(member, answer, context, failure))
             if not _handed_on(heard[-1]):
                 break
         last = heard[-1]

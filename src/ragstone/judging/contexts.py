@@ -144,7 +144,7 @@ class ContextPassage(msgspec.Struct, frozen=True):
 
 def room(
     judge: PromptedJudge,
-    means: JudgeContext,
+    context: JudgeContext,
     contexts: Sequence[str],
     beside: Iterable[str] = (),
     *,
@@ -157,11 +157,11 @@ def room(
     """
     n_bytes = sum(len(text.encode("utf-8", "surrogatepass")) for text in contexts)
     n_characters = sum(map(len, contexts))
-    if means.context_tokens is None:
+    if context.context_tokens is None:
         left = MOST_BYTES
     else:
         taken = sum(len(text.encode("utf-8", "surrogatepass")) for text in [judge.prompt, *beside])
-        tokens = means.context_tokens(means.model) - judge.max_tokens - FRAME_TOKENS
+        tokens = context.context_tokens(context.model) - judge.max_tokens - FRAME_TOKENS
         left = tokens * BYTES_A_TOKEN - taken
     allowed = max(LEAST_BYTES, left if most_bytes is None else min(left, most_bytes))
     return allowed * n_characters // n_bytes if n_bytes else allowed
@@ -245,7 +245,7 @@ def _size(passages: Sequence[ContextPassage]) -> int:
 
 
 async def judge_parts(
-    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: JudgeContext, find: FindingOf
+    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], context: JudgeContext, find: FindingOf
 ) -> Finding:
     """Return the finding of a yes/no judge that reads contexts, which may be more than one call can show.
 
@@ -256,14 +256,14 @@ async def judge_parts(
     """
     texts = texts_of(answer.contexts)
     beside = [text for name, text in inputs.items() if name != "contexts"]
-    most = room(judge, means, texts, beside, most_bytes=None)
+    most = room(judge, context, texts, beside, most_bytes=None)
     left = cut_contexts(texts, most)
     if not left and "answer" not in inputs:
         return Finding(score=0.0, rationale="nothing was retrieved", usage=Usage(calls=0), cost_usd=0.0)
     found: list[Finding] = []
     while left or not found:
         shown, left = await take_best(left, " ".join(beside), most)
-        found.append(await find(answer, inputs | {"contexts": show(shown)}, means))
+        found.append(await find(answer, inputs | {"contexts": show(shown)}, context))
         if found[-1].score and found[-1].score > 0.5:
             break
     if len(found) == 1 and not left:

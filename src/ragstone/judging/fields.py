@@ -7,16 +7,19 @@ other module asks which kind a judge is of.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from difflib import get_close_matches
+from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
 
 from ragstone.config import Section, Temperature
 from ragstone.judging.finding import Finding, JudgeContext
-from ragstone.judging.samples import drawing, mean_of_draws
 from ragstone.records import Answer
 
-Input = Literal["question", "reference", "answer", "contexts"]
+JOINT_SUFFIX = "@together"  # behind the name of a judge that was asked in one call with others
+PARTS = ("question", "reference", "answer", "contexts")
+Input = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+"""What a judge reads of a row: one of PARTS, or any other column."""
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
 Scale = tuple[float, float]
 ZERO_TO_ONE: Scale = (0, 1)
@@ -60,6 +63,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     # What a kind says of itself where it differs from most.
     fixed_scale: ClassVar[Scale | None] = None  # the only one that it can have
     asks_model: ClassVar[bool] = True
+    reads_texts: ClassVar[bool] = True  # `find` is given its inputs as texts
     compares_two: ClassVar[bool] = False  # the answers of two systems
     assumption: ClassVar[str | None] = None  # that a forecast of its calls makes
     not_mine: ClassVar[Mapping[str, str]] = {}  # a key of other kinds -> why it has none, with the fix
@@ -73,6 +77,26 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     def needs_model(self) -> bool:
         """Whether a language model is asked, by itself or by a member."""
         return self.asks_model
+
+    @property
+    def needs_embedder(self) -> bool:
+        """Whether it compares vectors, by itself."""
+        return False
+
+    @property
+    def needs_retriever(self) -> bool:
+        """Whether it looks passages up, by itself."""
+        return False
+
+    @property
+    def reads_answer(self) -> bool:
+        """Whether it says anything of an answer, by itself; else bare questions will do."""
+        return "answer" in self.inputs or self.compares_two
+
+    @property
+    def prompt_version(self) -> int:
+        """The number in its judgements by which scores that do not compare are told apart."""
+        return self.version
 
     @property
     def measures(self) -> str:
@@ -102,6 +126,14 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         """The temperature at which its model is asked, None for the model's own."""
         return None
 
+    def placed(self, _folder: str, /) -> Self:
+        """Return the judge with what its file names beside itself looked for in the file's folder."""
+        return self
+
+    def loaded(self) -> Self:
+        """Return the judge with what it needs found. Raises ConfigError where it cannot be had."""
+        return self
+
     def was_fitted_with(self, model: str) -> bool:
         """Return whether its thresholds were fitted with this model, or it says of none; case is ignored."""
         return self.fitted_with is None or self.fitted_with.casefold() in model.casefold()
@@ -130,13 +162,25 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         if self.fixed_scale and self.scale != self.fixed_scale:
             low, high = self.fixed_scale
             yield "scale", f"a {self.kind} judge has scale = [{low:g}, {high:g}]."
+        for name in self.inputs:
+            close = get_close_matches(name, PARTS, n=1, cutoff=0.85)
+            if close and name not in (*PARTS, "references"):
+                yield (
+                    "inputs",
+                    f"unknown inputs {name!r}. Did you mean {close[0]!r}? A column of one's own needs a "
+                    "name that cannot be taken for that.",
+                )
         yield from self._own_problems()
 
     def _own_problems(self) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with the keys of the kind, as problems does."""
         return iter(())
 
-    async def find(self, answer: Answer, inputs: dict[str, str], means: JudgeContext, /) -> Finding:
+    def problem_of_member(self, _member: "Member", _inner: "JudgeFields") -> str | None:
+        """Return why a judge cannot be this member of it, or None."""
+        return None
+
+    async def find(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds. inputs: see gather_inputs. Raises CallFailed where a call fails."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say how it judges")
 
@@ -215,16 +259,18 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
             )
         return None
 
-    async def find(self, answer: Answer, inputs: dict[str, str], means: JudgeContext, /) -> Finding:
+    async def find(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds, the mean of several samples where the file asks for them."""
         if self.samples == 1:
-            return await self.find_once(answer, inputs, means)
+            return await self.find_once(answer, inputs, context)
+        from ragstone.judging.samples import drawing, mean_of_draws
+
         return await mean_of_draws(
-            lambda number: self.find_once(answer, inputs, drawing(means, self.temperature, number)),
+            lambda number: self.find_once(answer, inputs, drawing(context, self.temperature, number)),
             self.samples,
             self.outcomes,
         )
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext, /) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds when it is asked once; see find."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say how it judges")

@@ -1,12 +1,15 @@
 """What a kind of judge needs, and what it finds."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.embedding.model import EmbedSoon
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.records import NO_MODEL, Answer, Judgement, Metadata, Status, Usage, Verdict
+from ragstone.records import NO_MODEL, Answer, Context, Judgement, Metadata, Status, Usage, Verdict
+
+if TYPE_CHECKING:
+    from ragstone.embedding.model import EmbedSoon
 
 
 async def no_model(_prompt: Prompt) -> Reply:
@@ -14,20 +17,26 @@ async def no_model(_prompt: Prompt) -> Reply:
     raise ValueError("the judge asks a model: give one, e.g. --model openai/gpt-4o-mini")
 
 
+Retrieve = Callable[[str, int | None], Awaitable[list[Context]]]
+"""A query and how many (None: as `[retrieve]` says) -> the passages found, best first."""
+
+
 class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     """What judges work with: a model to ask and its name, the project's secret, an embedder.
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
-    own. context_tokens: model -> how many tokens prompt and reply may have together. A judge that needs none
-    of them works with `JudgeContext()`. Raises ValueError where a model is to be asked without a secret:
-    whoever writes an answer could then reckon its nonce.
+    own. retrieve: looks passages up, for functions that do. context_tokens: model -> how many tokens prompt
+    and reply may have together. A judge that needs none of them works with `JudgeContext()`. Raises
+    ValueError where a model is to be asked without a secret: whoever writes an answer could then reckon its
+    nonce.
     """
 
     ask: Ask = no_model
     model: str = NO_MODEL
     others: Mapping[str, Ask] = {}
     secret: bytes = b""
-    embed: EmbedSoon | None = None
+    embed: "EmbedSoon | None" = None
+    retrieve: Retrieve | None = None
     context_tokens: Callable[[str], int] | None = None
 
     def __post_init__(self) -> None:
@@ -113,10 +122,10 @@ def unparsable(message: str, replies: Sequence[Reply]) -> CallFailed:
     return CallFailed("unparsable", message, raw=replies[-1].text, usage=add_costs(replies).usage, kept=kept)
 
 
-def renewing(means: JudgeContext) -> JudgeContext:
-    """Return the means with which a judge is asked anew, and takes no reply of an earlier command."""
+def renewing(context: JudgeContext) -> JudgeContext:
+    """Return the context with which a judge is asked anew, and takes no reply of an earlier command."""
 
     def renewed(ask: Ask) -> Ask:
         return lambda prompt: ask(msgspec.structs.replace(prompt, renew=True))
 
-    return means.wrapped(renewed)
+    return context.wrapped(renewed)

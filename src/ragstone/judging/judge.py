@@ -1,39 +1,52 @@
 """A judge is a file: name, version, kind, inputs, scale, and the keys of its kind. This module reads it."""
 
+import functools
+import operator
+from importlib import import_module
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from ragstone.config import convert_section, library_names, parse_toml, read_named
 from ragstone.config.loading import line_of
+from ragstone.config.python_function import names_function
 from ragstone.errors import ConfigError, nearest
-from ragstone.judging.boolean import BooleanJudge
-from ragstone.judging.classify import ClassifyJudge
-from ragstone.judging.combined import CascadeJudge, CombinedJudge, JuryJudge
 from ragstone.judging.fields import JudgeFields
-from ragstone.judging.lexical import LexicalJudge
-from ragstone.judging.pairwise import PairwiseJudge
-from ragstone.judging.percentage import PercentageJudge
-from ragstone.judging.rubric import RubricJudge
-from ragstone.judging.similarity import EmbeddingJudge
-from ragstone.judging.statements import StatementsJudge
 
-Judge = (
-    RubricJudge
-    | StatementsJudge
-    | PercentageJudge
-    | ClassifyJudge
-    | BooleanJudge
-    | PairwiseJudge
-    | LexicalJudge
-    | EmbeddingJudge
-    | JuryJudge
-    | CascadeJudge
-)
-"""A judge as its file gives it: a type for each kind. Unknown keys are an error."""
+Judge = JudgeFields
+"""A judge as its file gives it: the struct of its kind. Unknown keys are an error."""
 
-KINDS: dict[str, type[JudgeFields]] = {kind.__struct_config__.tag: kind for kind in get_args(Judge)}
+# Kind -> its module in this room, and its struct there. A kind is imported when a judge of it is read: a run
+# knows one or two of them, and each brings what it judges by.
+KINDS: dict[str, str] = {
+    "rubric": "rubric:RubricJudge",
+    "statements": "statements:StatementsJudge",
+    "percentage": "percentage:PercentageJudge",
+    "classify": "classify:ClassifyJudge",
+    "boolean": "boolean:BooleanJudge",
+    "pairwise": "pairwise:PairwiseJudge",
+    "lexical": "lexical:LexicalJudge",
+    "embedding": "similarity:EmbeddingJudge",
+    "jury": "combined:JuryJudge",
+    "cascade": "combined:CascadeJudge",
+    "function": "function.judge:FunctionJudge",
+    "assertion": "assertion:AssertionJudge",
+}
+
+
+def type_of_kind(kind: str) -> type[JudgeFields]:
+    """Return the struct of one of KINDS."""
+    module, _, name = KINDS[kind].partition(":")
+    found: type[JudgeFields] = getattr(import_module(f"ragstone.judging.{module}"), name)
+    return found
+
+
+def type_of_kinds() -> type[JudgeFields]:
+    """Return the union of all kinds, as what msgspec decodes a judge of any kind to."""
+    union: type[JudgeFields] = functools.reduce(operator.or_, map(type_of_kind, KINDS))
+    return union
+
 
 # Keys of judges' files, with the value of each where the kind has no such key. The digests of judges in
 # manifests and logs are made of all of them, in this order: it stays as it is.
@@ -57,6 +70,11 @@ EVERY_KEY: dict[str, object] = {
 }
 
 
+# Keys of kinds that came later, which stand in the digests of judges of these kinds alone.
+KEYS = (*EVERY_KEY, "call", "timeout_s", "check", "expect")
+LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
+
+
 def judge_names() -> list[str]:
     """Return the names of the judges that come with Ragstone."""
     return library_names("ragstone.judging", "library")
@@ -69,13 +87,13 @@ def parse_judge(text: str, file: Path) -> Judge:
     """
     tables = parse_toml(text, file)
     for key in tables:
-        if "kind" not in tables and key not in EVERY_KEY:  # perhaps a slip in `kind` itself
-            raise ConfigError(
-                f"{file}:{line_of(text, [key])}: unknown key {key!r}. {nearest(key, EVERY_KEY)}"
-            )
+        if ("kind" not in tables and key not in KEYS) or key in LOADED:  # perhaps a slip in `kind` itself
+            raise ConfigError(f"{file}:{line_of(text, [key])}: unknown key {key!r}. {nearest(key, KEYS)}")
         if idle := idle_key(tables.get("kind"), key):
             raise ConfigError(f"{file}:{line_of(text, [key])}: {idle}")
-    judge: Judge = convert_section(tables, Judge, file, text)  # type: ignore[arg-type] # a union is no type
+    kind = tables.get("kind")
+    # All kinds together say best what is wrong with a kind that does not exist, or is missing.
+    judge = convert_section(tables, type_of_kind(kind) if kind in KINDS else type_of_kinds(), file, text)
     if found := next(judge.problems(), None):
         key, problem = found
         line = f":{line_of(text, [key])}" if key in tables else ""
@@ -84,13 +102,14 @@ def parse_judge(text: str, file: Path) -> Judge:
 
 
 def _placed(judge: Judge, file: Path) -> Judge:
-    """Return the judge with the files of its members found from its own."""
-    if not isinstance(judge, CombinedJudge):
-        return judge
+    """Return the judge with its function, and the files of its members, found from its own."""
     folder = file.expanduser().absolute().parent
+    judge = judge.placed(str(folder))
+    if not judge.members:
+        return judge
     members = [
         msgspec.structs.replace(member, judge=str(folder / Path(member.judge).expanduser()))
-        if ".toml" in member.judge
+        if ".toml" in member.judge or ".py:" in member.judge
         else member
         for member in judge.members
     ]
@@ -98,11 +117,19 @@ def _placed(judge: Judge, file: Path) -> Judge:
 
 
 def read_judge(name: str | Path) -> Judge:
-    """Return a judge as its file gives it, by its name or by the path of a file of one's own.
+    """Return a judge by its name, by the path of a file of one's own, or by that of a Python function.
 
-    Its members are not loaded: see load_judge. Raises ConfigError naming the nearest names, or file, line
-    and fix.
+    Members and functions of files are not loaded: see load_judge. Raises ConfigError naming the nearest
+    names, or file, line and fix.
     """
+    if names_function(str(name)):
+        from ragstone.judging.function.judge import judge_of_call  # most judges are files
+
+        file, colon, function = str(name).rpartition(":")
+        if not file.endswith(".py"):
+            return judge_of_call(str(name), str(Path.cwd()))
+        path = Path(file).expanduser().absolute()
+        return judge_of_call(f"{path.name}{colon}{function}", str(path.parent))
     return parse_judge(*read_named(name, "judge", "ragstone.judging", "library"))
 
 
@@ -111,9 +138,11 @@ def idle_key(kind: object, key: str, named: str = "") -> str | None:
 
     named: what the key is called there, by default its own name.
     """
-    own = KINDS.get(str(kind))
-    others = [tag for tag, other in KINDS.items() if key in other.__struct_fields__]
-    if own is None or key in own.__struct_fields__ or not others:
+    own = type_of_kind(str(kind)) if str(kind) in KINDS else None
+    if own is None or key in ("kind", *own.__struct_fields__):
+        return None
+    others = [other for other in KINDS if key in type_of_kind(other).__struct_fields__]
+    if not others:
         return None
     these = " or ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     why = f"{named or key} means nothing for a judge of kind {kind}: it is for {these}. Take it out."
@@ -124,4 +153,6 @@ def every_key(judge: JudgeFields) -> dict[str, Any]:
     """Return what a judge's file says as plain values, with all keys that judges of other kinds have."""
     members = [msgspec.structs.replace(member, loaded=msgspec.UNSET) for member in judge.members]
     judge = msgspec.structs.replace(judge, members=members) if members else judge
-    return {**EVERY_KEY, **msgspec.to_builtins(judge)}
+    keys = {**EVERY_KEY, **msgspec.to_builtins(judge)}
+    keys.pop("folder", None)  # the same judge in another folder, or on another machine
+    return keys

@@ -13,7 +13,7 @@ CUT_OFF: dict[str, Status] = {"over_budget:": "over_budget", f"timeout: {DEADLIN
 
 
 async def judge_answer(
-    judge: JudgeFields, answer: Answer, means: JudgeContext, *, find: FindingOf | None = None
+    judge: JudgeFields, answer: Answer, context: JudgeContext, *, find: FindingOf | None = None
 ) -> list[Judgement]:
     """Return the judgements of one answer, one for each of the judge's metrics, the score's first.
 
@@ -26,19 +26,19 @@ async def judge_answer(
     if answer.error is not None:
         cut_off = [status for start, status in CUT_OFF.items() if answer.error.startswith(start)]
         status = cut_off[0] if cut_off else "app_error"
-        return failed_judgements(judge, answer, means, status, answer.error)
-    inputs = gather_inputs(judge, answer)
+        return failed_judgements(judge, answer, context, status, answer.error)
+    inputs = gather_inputs(judge, answer) if judge.reads_texts else {}
     if isinstance(inputs, str):
         missing = Finding(score=None, status="not_applicable", rationale=lacks(inputs))
-        return judgements_of(judge, answer, means, missing)
+        return judgements_of(judge, answer, context, missing)
     try:
         try:
-            finding = await find(answer, inputs, means)
+            finding = await find(answer, inputs, context)
         except CallFailed as failure:
             if not failure.kept:
                 raise
             # Replies of an earlier command that make no finding are asked for anew.
-            finding = await find(answer, inputs, renewing(means))
+            finding = await find(answer, inputs, renewing(context))
     except CallFailed as failure:
         failed = Finding(
             score=None,
@@ -46,19 +46,19 @@ async def judge_answer(
             usage=failure.usage,
             metadata={"raw": failure.raw} if failure.raw else None,
         )
-        return judgements_of(judge, answer, means, failed, error=str(failure))
-    return judgements_of(judge, answer, means, finding)
+        return judgements_of(judge, answer, context, failed, error=str(failure))
+    return judgements_of(judge, answer, context, finding)
 
 
 def failed_judgements(
-    judge: JudgeFields, answer: Answer, means: JudgeContext, status: Status, error: str
+    judge: JudgeFields, answer: Answer, context: JudgeContext, status: Status, error: str
 ) -> list[Judgement]:
     """Return the judgements of a row that an unforeseen error kept from being judged."""
-    return judgements_of(judge, answer, means, Finding(score=None, status=status), error=error)
+    return judgements_of(judge, answer, context, Finding(score=None, status=status), error=error)
 
 
 def judgements_of(
-    judge: JudgeFields, answer: Answer, means: JudgeContext, finding: Finding, *, error: str | None = None
+    judge: JudgeFields, answer: Answer, context: JudgeContext, finding: Finding, *, error: str | None = None
 ) -> list[Judgement]:
     """Return the rows of a finding, one for each of the judge's metrics.
 
@@ -71,8 +71,8 @@ def judgements_of(
         judge=judge.name,
         metric=judge.measures,
         status=finding.status,
-        model=model_name(judge, means.model),
-        prompt_version=judge.version,
+        model=model_name(judge, context.model),
+        prompt_version=judge.prompt_version,
         score=finding.score,
         scale=judge.scale,
         label=finding.label,

@@ -21,9 +21,19 @@ def models_of(judge: JudgeFields) -> set[str]:
     return {model for leaf, model in leaves(judge) if model and leaf.needs_model}
 
 
+def members_of(judges: Iterable[JudgeFields]) -> list[str]:
+    """Return the models that members of these judges name, each once, sorted."""
+    return sorted(set().union(*map(models_of, judges)))
+
+
 def asks_default(judge: JudgeFields) -> bool:
     """Return whether the judge asks a model that its file does not name."""
     return any(leaf.needs_model and model is None for leaf, model in leaves(judge))
+
+
+def read_no_answer(judges: Iterable[JudgeFields]) -> bool:
+    """Return whether no judge reads an answer: then rows without one can be judged."""
+    return not any(leaf.reads_answer for judge in judges for leaf, _model in leaves(judge))
 
 
 def model_name(judge: JudgeFields, default: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from ragstone.config import read_library
-from ragstone.corpus.language import language_odds
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest
+from ragstone.files.language import language_odds
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.records import Answer, references
@@ -250,7 +250,7 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
         if self.measure not in KNOWN:
             yield "measure", f"measure = {self.measure!r}. {nearest(self.measure, KNOWN)}"
 
-    async def find(self, answer: Answer, inputs: dict[str, str], _means: JudgeContext) -> Finding:
+    async def find(self, answer: Answer, inputs: dict[str, str], _context: JudgeContext) -> Finding:
         """Return the measure of the answer: against its best reference, its contexts or its question."""
         name = self.measure
         if name in OF_ANSWER:

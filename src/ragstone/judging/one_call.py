@@ -111,9 +111,9 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
             return f"reason is a table, which is for rubrics. A {self.kind} judge gives one text."
         return None if reason.strip() else "its reason is empty. Write one."
 
-    async def find_once(self, _answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
+    async def find_once(self, _answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says in one call."""
-        reply = await means.ask(one_call_prompt(self, inputs, means.secret))
+        reply = await context.ask(one_call_prompt(self, inputs, context.secret))
         finding = self.finding_of(msgspec.structs.asdict(reply.value))
         return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)
 

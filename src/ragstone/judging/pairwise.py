@@ -57,7 +57,7 @@ class PairwiseJudge(PromptedJudge, frozen=True, kw_only=True, tag="pairwise"):
             told = told.replace(f"{{{name}}}", "{answer}")
         return super()._problem_of_names(told)
 
-    async def find(self, _answer: Answer, _inputs: dict[str, str], _means: JudgeContext) -> Finding:
+    async def find(self, _answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
         """Raise ConfigError: there is no second answer to compare with here, see judge_pair."""
         raise ConfigError(
             f"judge {self.name!r} compares two answers to a question, and was given one. Judge a sheet in "
@@ -123,7 +123,7 @@ def as_pair(first: Answer, second: Answer) -> Answer:
 
 
 async def judge_pair(
-    judge: PairwiseJudge, first: Answer, second: Answer, means: JudgeContext
+    judge: PairwiseJudge, first: Answer, second: Answer, context: JudgeContext
 ) -> list[Judgement]:
     """Return the judgement of two answers to one question; its `system` is `A vs B`.
 
@@ -131,20 +131,20 @@ async def judge_pair(
     `tie`. Two answers of the same words are a tie, and nobody is asked. `app_error` if a system failed.
     """
 
-    async def both_orders(_pair: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
+    async def both_orders(_pair: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         inputs = {name: text for name, text in inputs.items() if name != "answer"}
-        return await _finding(judge, inputs, first, second, means)
+        return await _finding(judge, inputs, first, second, context)
 
-    return await judge_answer(judge, as_pair(first, second), means, find=both_orders)
+    return await judge_answer(judge, as_pair(first, second), context, find=both_orders)
 
 
 async def _finding(
-    judge: PairwiseJudge, inputs: dict[str, str], first: Answer, second: Answer, means: JudgeContext
+    judge: PairwiseJudge, inputs: dict[str, str], first: Answer, second: Answer, context: JudgeContext
 ) -> Finding:
     if first.answer.strip() == second.answer.strip():
         return Finding(score=0.5, label="tie", rationale="the two answers are the same")
     asked = (
-        _ask(judge, inputs, shown.answer, then.answer, means)
+        _ask(judge, inputs, shown.answer, then.answer, context)
         for shown, then in ((first, second), (second, first))
     )
     one, other = _both(await asyncio.gather(*asked, return_exceptions=True))
@@ -167,11 +167,11 @@ async def _finding(
 
 
 async def _ask(
-    judge: PairwiseJudge, inputs: dict[str, str], shown: str, then: str, means: JudgeContext
+    judge: PairwiseJudge, inputs: dict[str, str], shown: str, then: str, context: JudgeContext
 ) -> Reply:
     texts = inputs | {"answer_1": shown, "answer_2": then}
-    prompt = render_prompt(judge, judge.prompt, texts, FORM, PairReply, secret=means.secret)
-    return await means.ask(prompt)
+    prompt = render_prompt(judge, judge.prompt, texts, FORM, PairReply, secret=context.secret)
+    return await context.ask(prompt)
 
 
 def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:
@@ -184,8 +184,7 @@ def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:
         return one, other
     failure = next(reply for reply in replies if isinstance(reply, CallFailed))
     usages = [reply.usage for reply in replies if isinstance(reply, Reply | CallFailed) and reply.usage]
-    failure.usage = sum(usages, Usage(calls=0)) if usages else None
-    raise failure
+    raise failure.charged(sum(usages, Usage(calls=0)) if usages else None)
 
 
 def _winner(reply: Reply, first: Winner, second: Winner) -> Winner:

@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from ragstone.judging.fields import Input, JudgeFields, PromptedJudge
 from ragstone.llm import Prompt, fenced_prompt, row_nonce
@@ -31,20 +34,46 @@ def gather_inputs(judge: JudgeFields, answer: Answer) -> dict[str, str] | Input:
 
 
 def _input_text(name: Input, answer: Answer) -> str | None:
-    if name == "answer":
-        return answer.answer
-    if name == "question":
-        return answer.question or None
     if name == "contexts":
         if answer.contexts is None:
             return None
         return "\n\n".join(f"[{n}] {context.text}" for n, context in enumerate(answer.contexts, 1))
+    if name != "reference":
+        return _as_text(part_of(answer, name))
     given = references(answer)
     if not given:
         return UNANSWERABLE if answer.answerable is False else None
     if len(given) == 1:
         return given[0]
     return "Any one of these is right:\n" + "\n".join(f"- {text}" for text in given)
+
+
+def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds anything
+    """Return a part of a row by its name, None where the row lacks it.
+
+    That is `row`, the whole; `contexts`, their texts; `references`, a list of the reference's alternatives;
+    any other field; else what `metadata` has under this name, where columns go that no field takes.
+    """
+    if name == "row":
+        return answer
+    if name == "contexts":
+        return None if answer.contexts is None else [context.text for context in answer.contexts]
+    if name in ("reference", "references"):
+        given = references(answer)
+        return (answer.reference if name == "reference" else given) if given else None
+    if name not in Answer.__struct_fields__:
+        return (answer.metadata or {}).get(name)
+    part = getattr(answer, name)
+    return None if part == "" and name != "answer" else part
+
+
+def _as_text(part: object) -> str | None:
+    """Return a part of a row as a prompt shows it: lists a line each, tables and numbers as JSON."""
+    if part is None or isinstance(part, str):
+        return part
+    if isinstance(part, list) and all(isinstance(one, str) for one in part):
+        return "\n".join(f"- {one}" for one in part)
+    return msgspec.json.encode(part, enc_hook=str).decode()
 
 
 def named_inputs(text: str) -> str:

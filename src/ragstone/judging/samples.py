@@ -35,18 +35,16 @@ async def mean_of_draws(draw: Draw, n_samples: int, outcomes: Sequence[str]) -> 
         return msgspec.structs.replace(
             unscored[0], usage=usage, cost_usd=add_costs(unscored).cost_usd, metadata={"samples": counts}
         )
-    failure = _commonest(failed, len(scored), n_samples)
-    failure.usage = usage
-    raise failure
+    raise _commonest(failed, len(scored), n_samples, usage)
 
 
-def drawing(means: JudgeContext, temperature: float | None, number: int) -> JudgeContext:
-    """Return the means with which calls are draw `number` at a temperature."""
+def drawing(context: JudgeContext, temperature: float | None, number: int) -> JudgeContext:
+    """Return the context with which calls are draw `number` at a temperature."""
 
     def drawn(ask: Ask) -> Ask:
         return lambda prompt: ask(msgspec.structs.replace(prompt, temperature=temperature, sample=number))
 
-    return means.wrapped(drawn)
+    return context.wrapped(drawn)
 
 
 async def _caught(drawn: Awaitable[Finding]) -> Finding | CallFailed:
@@ -56,7 +54,7 @@ async def _caught(drawn: Awaitable[Finding]) -> Finding | CallFailed:
         return failure
 
 
-def _commonest(failed: Sequence[CallFailed], n_scored: int, n_samples: int) -> CallFailed:
+def _commonest(failed: Sequence[CallFailed], n_scored: int, n_samples: int, usage: Usage) -> CallFailed:
     """Return the first failure of the commonest status, as that of the row."""
     counts = Counter(failure.status for failure in failed)
     first = max(failed, key=lambda failure: counts[failure.status])  # of equals the first
@@ -64,6 +62,7 @@ def _commonest(failed: Sequence[CallFailed], n_scored: int, n_samples: int) -> C
         first.status,
         f"{n_scored} of {n_samples} samples gave a score, the first failure: {first}",
         raw=first.raw,
+        usage=usage,
     )
 
 

@@ -12,9 +12,14 @@ class EmbeddingJudge(JudgeFields, frozen=True, kw_only=True, tag="embedding"):
 
     asks_model: ClassVar[bool] = False
 
-    async def find(self, answer: Answer, _inputs: dict[str, str], means: JudgeContext) -> Finding:
+    @property
+    def needs_embedder(self) -> bool:
+        """It compares vectors."""
+        return True
+
+    async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return the cosine similarity of the answer and the nearest reference, in [-1, 1]."""
-        embed, given = means.embed, references(answer)
+        embed, given = context.embed, references(answer)
         if embed is None:
             raise ValueError("a judge of kind embedding needs an embedder")
         if not given or not answer.answer.strip():

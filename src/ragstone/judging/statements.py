@@ -50,7 +50,7 @@ PART = 2_000  # characters taken apart in one call: the statements of more may n
 
 
 async def take_apart(
-    judge: PromptedJudge, inputs: Mapping[str, str], taken: Input, means: JudgeContext, replies: list[Reply]
+    judge: PromptedJudge, inputs: Mapping[str, str], taken: Input, context: JudgeContext, replies: list[Reply]
 ) -> list[str]:
     """Return the statements of an input, each once, in their order; `replies` gains what was said.
 
@@ -64,9 +64,9 @@ async def take_apart(
             {**inputs, taken: part},
             STATEMENTS_FORM,
             StatementsReply,
-            secret=means.secret,
+            secret=context.secret,
         )
-        replies.append(await means.ask(prompt))
+        replies.append(await context.ask(prompt))
         # A model that repeats itself has made one statement, not several.
         made |= dict.fromkeys(item.statement.strip() for item in replies[-1].value.statements)
     return [text for text in made if text]
@@ -76,7 +76,7 @@ async def check_statements(
     judge: PromptedJudge,
     verify: str,
     inputs: Mapping[str, str],
-    means: JudgeContext,
+    context: JudgeContext,
     replies: list[Reply],
     *,
     statements: Mapping[int, str],
@@ -93,7 +93,7 @@ async def check_statements(
     cited = against == "contexts"
     found: dict[int, Verdict] = {}
     for batch in batches(statements):
-        most = room(judge, means, texts, [verify, *batch.values(), inputs.get("question", "")])
+        most = room(judge, context, texts, [verify, *batch.values(), inputs.get("question", "")])
         still, left = batch, cut_contexts(texts, most)
         while still and left:
             shown, left = await take_best(left, "\n".join(still.values()), most)
@@ -108,9 +108,9 @@ async def check_statements(
                     {**inputs, against: text, "statements": numbered_lines(asked)},
                     verdicts_form(cited=cited),
                     verdicts_reply(tuple(asked), numbers),
-                    secret=means.secret,
+                    secret=context.secret,
                 )
-                return await means.ask(prompt)
+                return await context.ask(prompt)
 
             said = await one_verdict_each(still, ask, replies)
             for number, one in said.items():
@@ -137,7 +137,7 @@ BY_DEFINITION = (
 
 
 async def judge_statements(
-    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: JudgeContext
+    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], context: JudgeContext
 ) -> Finding:
     """Return the share of the answer's statements that the contexts support, with every verdict.
 
@@ -147,7 +147,7 @@ async def judge_statements(
     """
     replies: list[Reply] = []
     taken: Input = "answer" if "answer" in inputs else "reference"
-    statements = dict(enumerate(await take_apart(judge, inputs, taken, means, replies), 1))
+    statements = dict(enumerate(await take_apart(judge, inputs, taken, context, replies), 1))
     contexts = texts_of(answer.contexts)
     retrieved = any(text.strip() for text in contexts)
     if not statements:
@@ -155,7 +155,7 @@ async def judge_statements(
         return nothing_to_check(why.format(text=taken), replies, by_definition=not retrieved)
     if retrieved:
         verdicts = await check_statements(
-            judge, verify, inputs, means, replies, statements=statements, against="contexts", texts=contexts
+            judge, verify, inputs, context, replies, statements=statements, against="contexts", texts=contexts
         )
     else:
         verdicts = [
@@ -192,7 +192,7 @@ UNANSWERABLE = "the question cannot be answered, so no reference states a claim"
 
 
 async def judge_claims(
-    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: JudgeContext
+    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], context: JudgeContext
 ) -> Finding:
     """Return the F1 of claims, with precision and recall as parts, and every verdict.
 
@@ -207,14 +207,14 @@ async def judge_claims(
     # The reference is taken apart, and the answer read, by the very same prompts: each in the other's place.
     swapped = inputs | {"answer": inputs["reference"], "reference": inputs["answer"]}
     replies: list[Reply] = []
-    wanted = await take_apart(judge, swapped, "answer", means, replies)
+    wanted = await take_apart(judge, swapped, "answer", context, replies)
     if not wanted:
         return nothing_to_check(NOTHING_STATED.format(text="reference"), replies)
-    made = await take_apart(judge, inputs, "answer", means, replies)
-    of_answer = await _check(judge, verify, inputs, means, replies, dict(enumerate(made, 1)))
+    made = await take_apart(judge, inputs, "answer", context, replies)
+    of_answer = await _check(judge, verify, inputs, context, replies, dict(enumerate(made, 1)))
     if made:
         of_reference = await _check(
-            judge, verify, swapped, means, replies, dict(enumerate(wanted, len(made) + 1))
+            judge, verify, swapped, context, replies, dict(enumerate(wanted, len(made) + 1))
         )
     else:
         of_reference = [
@@ -241,14 +241,14 @@ async def _check(
     judge: PromptedJudge,
     verify: str,
     inputs: dict[str, str],
-    means: JudgeContext,
+    context: JudgeContext,
     replies: list[Reply],
     statements: dict[int, str],
 ) -> list[Verdict]:
     """Return the verdicts on statements against what stands as the reference."""
     texts = [inputs["reference"]]
     return await check_statements(
-        judge, verify, inputs, means, replies, statements=statements, against="reference", texts=texts
+        judge, verify, inputs, context, replies, statements=statements, against="reference", texts=texts
     )
 
 
@@ -274,7 +274,7 @@ NOTHING_RETRIEVED = "nothing was retrieved, so there is nothing to be of use"
 
 
 async def judge_contexts(
-    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: JudgeContext
+    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], context: JudgeContext
 ) -> Finding:
     """Return the share of the contexts that are of use, with a verdict on each.
 
@@ -285,14 +285,14 @@ async def judge_contexts(
     if not texts:
         return nothing_to_check(NOTHING_RETRIEVED, [])
     beside = [text for name, text in inputs.items() if name != "contexts"]
-    most = room(judge, means, texts, beside)
+    most = room(judge, context, texts, beside)
     left = cut_contexts(texts, most)
     replies: list[Reply] = []
     found = {n: _use_verdict(n, text, useful=False, reason=BLANK) for n, text in enumerate(texts, 1)}
     asked: set[int] = set()
     while left:
         shown, left = take_next(left, most)
-        for number, one in (await _ask(judge, inputs, means, replies, shown)).items():
+        for number, one in (await _ask(judge, inputs, context, replies, shown)).items():
             if one.verdict or number not in asked:
                 found[number] = _use_verdict(
                     number, texts[number - 1], useful=one.verdict, reason=one.reason.strip()
@@ -313,7 +313,7 @@ async def judge_contexts(
 async def _ask(
     judge: PromptedJudge,
     inputs: dict[str, str],
-    means: JudgeContext,
+    context: JudgeContext,
     replies: list[Reply],
     shown: Sequence[ContextPassage],
 ) -> dict[int, VerdictReply]:
@@ -328,9 +328,9 @@ async def _ask(
             inputs | {"contexts": text},
             verdicts_form(name=FIELD),
             verdicts_reply(tuple(asked), name=FIELD),
-            secret=means.secret,
+            secret=context.secret,
         )
-        return await means.ask(prompt)
+        return await context.ask(prompt)
 
     return await one_verdict_each(dict.fromkeys(numbers, ""), ask, replies, what="context")
 
@@ -405,9 +405,9 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
                 "verify does not name {statements}. Write {statements} where it speaks of what to check.",
             )
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return the share of statements that are supported, or of contexts that are of use."""
         if self.checks_contexts:
-            return await judge_contexts(self, answer, inputs, means)
+            return await judge_contexts(self, answer, inputs, context)
         judge = judge_claims if self.checks_claims else judge_statements
-        return await judge(self, self.verify or "", answer, inputs, means)
+        return await judge(self, self.verify or "", answer, inputs, context)

@@ -58,7 +58,9 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     estimate: the mean of the scored rows, in the units of `scale`, with its interval; None if no row was
     scored. statuses: how many of the `n_rows` judgements ended in each status; the mean's denominator is
     `statuses["scored"]`. reasons: why rows are not applicable, the commonest first. unsupported: of a
-    judge that gives verdicts, what it found of the statements of each text.
+    judge that gives verdicts, what it found of the statements of each text. n_documents: of which the scored
+    rows are, where several are of one (a question without a document counts as one); they vary together,
+    which widens the interval. None where every row stands alone.
     """
 
     system: str
@@ -72,6 +74,7 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     statuses: dict[Status, int]
     reasons: dict[str, int] = {}
     unsupported: list[Unsupported] = []
+    n_documents: int | None = None
 
 
 def document_clusters(questions: Iterable[Question]) -> dict[str, str]:
@@ -134,7 +137,7 @@ def summarise(
 
 
 def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
-    first = group.first
+    first, n_documents = group.first, len(set(group.clusters))
     return MetricSummary(
         system=first.system,
         judge=first.judge,
@@ -149,4 +152,5 @@ def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
         statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
         reasons=dict(group.reasons.most_common(SHOWN_REASONS)),
         unsupported=group.unsupported,
+        n_documents=n_documents if n_documents < len(group.clusters) else None,
     )

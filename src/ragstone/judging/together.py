@@ -11,7 +11,7 @@ from typing import TypeGuard
 import msgspec
 
 from ragstone.judging.examples import examples_text
-from ragstone.judging.fields import Example, JudgeFields
+from ragstone.judging.fields import JOINT_SUFFIX, Example, JudgeFields
 from ragstone.judging.finding import Finding, FindingOf, JudgeContext
 from ragstone.judging.judging import judge_answer
 from ragstone.judging.one_call import OneCallJudge
@@ -38,13 +38,13 @@ def can_join(judge: JudgeFields) -> TypeGuard[OneCallJudge]:
 def joined(judges: Sequence[OneCallJudge]) -> list[OneCallJudge]:
     """Return the judges under the names that their judgements have when they are asked together."""
     return [
-        msgspec.structs.replace(judge, name=f"{judge.name}@together", metric=judge.measures)
+        msgspec.structs.replace(judge, name=f"{judge.name}{JOINT_SUFFIX}", metric=judge.measures)
         for judge in judges
     ]
 
 
 async def judge_together(
-    judges: Sequence[JudgeFields], answer: Answer, means: JudgeContext
+    judges: Sequence[JudgeFields], answer: Answer, context: JudgeContext
 ) -> list[Judgement]:
     """Return the judgements of one answer by several judges, asked in one call, in the order of the judges.
 
@@ -57,10 +57,10 @@ async def judge_together(
         raise ValueError(f"judge {alone[0]!r} cannot be asked in one call with others")
     named = joined([judge for judge in judges if can_join(judge)])
     asked = [] if answer.error else [judge for judge in named if _has_inputs(judge, answer)]
-    found = await _ask(asked, answer, means) if asked else {}
+    found = await _ask(asked, answer, context) if asked else {}
 
     def found_by(judge: OneCallJudge) -> FindingOf:
-        async def look_up(_answer: Answer, _inputs: dict[str, str], _means: JudgeContext) -> Finding:
+        async def look_up(_answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
             one = found[judge.name]
             if isinstance(one, CallFailed):
                 raise one
@@ -68,7 +68,9 @@ async def judge_together(
 
         return look_up
 
-    return [row for judge in named for row in await judge_answer(judge, answer, means, find=found_by(judge))]
+    return [
+        row for judge in named for row in await judge_answer(judge, answer, context, find=found_by(judge))
+    ]
 
 
 def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
@@ -76,12 +78,12 @@ def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
 
 
 async def _ask(
-    judges: Sequence[OneCallJudge], answer: Answer, means: JudgeContext
+    judges: Sequence[OneCallJudge], answer: Answer, context: JudgeContext
 ) -> dict[str, Finding | CallFailed]:
     """Return what one call finds for each judge, by its name; tokens and cost with the first."""
     first, *others = [judge.name for judge in judges]
     try:
-        reply = await means.ask(together_prompt(judges, answer, means.secret))
+        reply = await context.ask(together_prompt(judges, answer, context.secret))
     except CallFailed as failure:
         # An error of its own for each: the first carries the tokens.
         return {first: failure, **{name: CallFailed(failure.status, str(failure)) for name in others}}

@@ -88,15 +88,15 @@ class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
         """Return what the model is told of the options, beside the prompt."""
         return []
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return what the model says in one call, or in one token."""
         if self.reply == "token":
-            return await judge_by_token(self, answer, inputs, means)
-        return await super().find_once(answer, inputs, means)
+            return await judge_by_token(self, answer, inputs, context)
+        return await super().find_once(answer, inputs, context)
 
 
 async def judge_by_token(
-    judge: TokenJudge, answer: Answer, inputs: dict[str, str], means: JudgeContext
+    judge: TokenJudge, answer: Answer, inputs: dict[str, str], context: JudgeContext
 ) -> Finding:
     """Return the expected score over the options, with the probability of each in the metadata.
 
@@ -105,11 +105,11 @@ async def judge_by_token(
     gives no probabilities: then no row can be judged this way.
     """
     options = judge.options()
-    prompt = render_token_prompt(judge, answer, inputs, secret=means.secret)
-    reply = await means.ask(prompt)
+    prompt = render_token_prompt(judge, answer, inputs, secret=context.secret)
+    reply = await context.ask(prompt)
     if reply.logprobs is None:
         raise ModelError(
-            f"judge {judge.name!r} reads the probabilities of tokens, and {means.model} gives none. Drop "
+            f"judge {judge.name!r} reads the probabilities of tokens, and {context.model} gives none. Drop "
             '@token (or reply = "token" from its file), or take an endpoint that gives logprobs.'
         )
     said = probabilities(reply, [option.word for option in options])

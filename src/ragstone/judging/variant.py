@@ -12,24 +12,24 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import ConfigError, nearest
-from ragstone.judging.combined import CombinedJudge
-from ragstone.judging.fields import Example, PromptedJudge, Scale
+from ragstone.judging.fields import Example, Member, PromptedJudge, Scale
 from ragstone.judging.judge import Judge, idle_key, judge_names, read_judge
 from ragstone.judging.one_call import OneCallJudge
-from ragstone.judging.rubric import RubricJudge
 
-OPTIONS = ("scale", "shots", "prompt", "token", "temperature", "samples")
-FILE = re.compile(r"(.*\.toml)(@.*)?", re.DOTALL)
+OPTIONS = ("scale", "shots", "prompt", "token", "temperature", "samples", "expect", "threshold")
+FILE = re.compile(r"(.*\.toml|.*\.py:[\w.]+)(@.*)?", re.DOTALL)
 SCALE = re.compile(r"(-?\d+)-(\d+)")
 
 
 def load_judge(name: str | Path) -> Judge:
-    """Return a judge by its name, or from a file of one's own (a path that ends in .toml).
+    """Return a judge by its name, from a file of one's own (a path that ends in .toml), or from a function.
 
-    After an `@` stands how it is to be asked other than its file says: `scale=0-10` (rubrics), `shots=2`
-    (examples shown), `prompt=NAME` (one of its other prompts), `token` (the score from the probabilities of
-    one token), `temperature=0.7`, `samples=5`; several are joined by commas. Raises ConfigError naming the
-    nearest names, or file, line and fix.
+    A function is named `module:function`, as Python imports it from the current folder too, or
+    `path/to/file.py:function`. After an `@` stands how it is to be asked other than its file says:
+    `scale=0-10` (rubrics), `shots=2` (examples shown), `prompt=NAME` (one of its other prompts), `token` (the
+    score from the probabilities of one token), `temperature=0.7`, `samples=5`, `expect=50` (of an assertion),
+    `threshold=0.8` (yes or no: is the score reached?); several are joined by commas. Raises ConfigError
+    naming the nearest names, or file, line and fix.
     """
     return load_members(_read_variant(name), name)
 
@@ -40,8 +40,8 @@ def load_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) ->
     above: the judges that this one is a member of, the outermost first. Raises ConfigError, naming the file,
     for members that cannot be loaded or do not fit the whole.
     """
-    if not isinstance(judge, CombinedJudge):
-        return judge
+    if not judge.members:
+        return judge.loaded()
     trail = (*above, placed_name(str(name)))
     members = []
     for member in judge.members:
@@ -74,8 +74,33 @@ def placed_name(name: str) -> str:
 def _read_variant(name: str | Path) -> Judge:
     """Return a judge as load_judge does, its members not loaded."""
     base, options = options_of(name)
+    threshold = options.pop("threshold", None)
     judge = read_judge(base)
-    return vary(judge, options) if options else judge
+    judge = vary(judge, options) if options else judge
+    if threshold is None:
+        return judge
+    said = ",".join(f"{key}={value}" if value else key for key, value in options.items())
+    return _with_threshold(judge, f"{base}@{said}" if said else base, threshold)
+
+
+def _with_threshold(judge: Judge, name: str, threshold: str) -> Judge:
+    """Return the judge that says whether the score of another one reaches a threshold."""
+    from ragstone.judging.assertion import THRESHOLD, AssertionJudge
+
+    try:
+        expected = float(threshold)
+    except ValueError:
+        raise ConfigError(f"judge {name!r}: threshold={threshold!r} is no number.") from None
+    return AssertionJudge(
+        name=f"{judge.name}{',' if '@' in judge.name else '@'}threshold={threshold}",
+        version=judge.version,
+        inputs=list(judge.inputs),
+        source=judge.source,
+        metric=judge.measures,
+        check=THRESHOLD,
+        expect=expected,
+        members=[Member(judge=name)],
+    )
 
 
 def options_of(name: str | Path) -> tuple[str, dict[str, str]]:
@@ -92,7 +117,8 @@ def _parted(name: str) -> tuple[str, str, str]:
     if name in judge_names():
         return name, "", ""
     before, at, options = name.rpartition("@")
-    return (before, at, options) if at and not options.endswith(".toml") else (name, "", "")
+    is_file = options.endswith(".toml") or ".py:" in options
+    return (before, at, options) if at and not is_file else (name, "", "")
 
 
 def _read(name: str, options: str) -> dict[str, str]:
@@ -137,10 +163,19 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
             known = nearest(value, judge.prompts) if judge.prompts else "It has one prompt only."
             raise ConfigError(f"judge {judge.name!r} has no prompt {value!r}. {known}")
         return {"prompt": judge.prompts[value]}
+    if key == "expect":
+        return {"expect": _expected(value)}
     number = _number(judge, key, value)
     if key == "shots" and isinstance(judge, OneCallJudge) and number > len(judge.examples):
         raise ConfigError(f"judge {judge.name!r}: shots={value}, and its file holds {len(judge.examples)}.")
     return {key: number}
+
+
+def _expected(value: str) -> str | float:
+    try:
+        return float(value)
+    except ValueError:
+        return value
 
 
 def _number(judge: Judge, key: str, value: str) -> float:
@@ -157,6 +192,8 @@ def _number(judge: Judge, key: str, value: str) -> float:
 
 def _rescaled(judge: Judge, value: str) -> dict[str, object]:
     """Return scale and examples of a rubric on another scale."""
+    from ragstone.judging.rubric import RubricJudge  # see KINDS of judge.py
+
     found = SCALE.fullmatch(value)
     if not isinstance(judge, RubricJudge):
         raise ConfigError(f"judge {judge.name!r} is no rubric: its scale is fixed.")

@@ -7,13 +7,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from ragstone.config import ModelSettings, Price, Settings, place_of_key
 from ragstone.errors import ConfigError
-from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.call_trace import TracedConversation
 from ragstone.llm.calling import Caller
@@ -22,9 +21,12 @@ from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message,
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
 from ragstone.llm.reasoning import Room, StreamedCall, ThinkingStyle, cut_words, declared_room, was_cut
 from ragstone.llm.response_store import AnyLedger, claimed, superseded_key
-from ragstone.llm.rounds import Rounds
 from ragstone.llm.schema import ReplyError, encoded_schema, parse_reply, without_thought
 from ragstone.llm.transport import BrokenOff, Endpoint, Where
+
+if TYPE_CHECKING:
+    from ragstone.llm.batch import Batches, Progress
+    from ragstone.llm.rounds import Rounds
 
 
 def _open_openai(
@@ -127,11 +129,13 @@ class Door:
         # on: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
 
-    def by_batch(self, folder: Path, progress: Progress) -> Batches:
+    def by_batch(self, folder: Path, progress: "Progress") -> "Batches":
         """Return the batches by which this door completes its calls from now on; `folder`: of their journal.
 
         Raises ModelError where the transport has no batch API.
         """
+        from ragstone.llm.batch import Batches
+
         batches = self._batches = Batches(
             self.endpoint,
             self._settings,
@@ -144,7 +148,7 @@ class Door:
         )
         return batches
 
-    def by_rounds(self, rounds: Rounds) -> None:
+    def by_rounds(self, rounds: "Rounds") -> None:
         """Complete calls in rounds from now on."""
         self._batches = rounds
 
@@ -238,8 +242,7 @@ class Door:
             second, made_too = await self._complete(self._key(again), again, renew=renew)
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
             self._count([first])
-            failure.usage, failure.raw = first.usage, first.text
-            raise
+            raise failure.charged(first.usage, first.text) from failure
         heard.said(again.messages, second.refusal or second.text)
         try:
             return self._reply(prompt, [first, second], kept=kept and not made_too)
@@ -332,7 +335,7 @@ class Door:
                 return _Got(completion, made=flight is not None)
 
     async def _complete_later(
-        self, batches: Batches | Rounds, key: bytes, prompt: Prompt, *, renew: bool
+        self, batches: "Batches | Rounds", key: bytes, prompt: Prompt, *, renew: bool
     ) -> _Got:
         """Return what came with a batch; a reply that was cut off goes into the next one, with more room."""
         completion, made = await batches.complete(key, prompt, renew=renew)
@@ -408,8 +411,7 @@ class Door:
             try:
                 completion = await self._caller.call(lambda: send(wider), most_tokens(wider))
             except CallFailed as failure:  # the first reply was paid for, and is all there is to show
-                failure.usage, failure.raw = first.usage, first.text
-                raise
+                raise failure.charged(first.usage, first.text) from failure
             self._room.learn(wider, completion)
         await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
         return completion

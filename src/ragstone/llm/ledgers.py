@@ -2,21 +2,27 @@
 
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from ragstone.config import Settings
-from ragstone.llm import ledger, postgres_database
+from ragstone.llm import ledger
 from ragstone.llm.ledger import Ledger
-from ragstone.llm.postgres_database import Database
 from ragstone.llm.response_store import AnyLedger, ResponseStore
 
-Place = Path | Database
+if TYPE_CHECKING:
+    from ragstone.llm.postgres_database import Database
+
+Place: TypeAlias = "Path | Database"
 """Where a ledger is."""
 
 
 def ledger_place(settings: Settings) -> Place:
     """Return where the project's ledger is: a file, or the database of `[ledger] url`. Raises ConfigError."""
-    url = settings.ledger.url
-    return settings.path(".ragstone") / "ledger.sqlite" if url is None else Database(url)
+    if settings.ledger.url is None:
+        return settings.path(".ragstone") / "ledger.sqlite"
+    from ragstone.llm.postgres_database import Database
+
+    return Database(settings.ledger.url)
 
 
 def open_ledger(settings: Settings, *, counting: bool = True) -> AnyLedger:
@@ -40,6 +46,8 @@ def open_store(place: Place, *, make: bool = False) -> AbstractContextManager[Re
     """
     if isinstance(place, Path):
         return ledger.open_store(place, make=make)
+    from ragstone.llm import postgres_database
+
     return postgres_database.open_store(place, make=make)
 
 
@@ -48,4 +56,6 @@ def size_on_disk(place: Place) -> int:
     if isinstance(place, Path):
         files = (place.with_name(place.name + ending) for ending in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
+    from ragstone.llm import postgres_database
+
     return postgres_database.size_of_tables(place)

@@ -114,20 +114,18 @@ class Pace:
 
     async def wait(self, units: float = 1.0) -> None:
         """Return when `units` more may be spent."""
-        clock = asyncio.get_running_loop().time
-        now = clock()
-        if now >= self._resume and not self._seconds_each:
-            return
-        while True:
-            start = max(self._next, now, self._resume)
-            self._next = start + units * self._seconds_each
-            if start <= now:
-                return
+        while (wait_s := self.take(units)) > 0:
             spread = 0.0 if self._seconds_each else self._draw.uniform(0, self._spread_s)
-            await asyncio.sleep(start + spread - now)
-            now = clock()
-            if now >= self._resume:  # else a pause began meanwhile, and this permit is void
-                return
+            await asyncio.sleep(wait_s + spread)
+            if asyncio.get_running_loop().time() >= self._resume:
+                return  # else a pause began meanwhile, and this permit is void
+
+    def take(self, units: float = 1.0) -> float:
+        """Take the next permit for `units`; return in how many seconds it begins."""
+        now = asyncio.get_running_loop().time()
+        start = max(self._next, now, self._resume)
+        self._next = start + units * self._seconds_each
+        return start - now
 
     def pause(self, seconds: float) -> None:
         """Let nobody start for so long (Retry-After), and not all at once when it is over."""
@@ -191,6 +189,11 @@ class Circuit:
             raise CallsStopped("the run was stopped before this call was made")
         if self._why is not None:
             raise type(self._why)(str(self._why))
+
+    @property
+    def why(self) -> ModelError | None:
+        """Why it is open; None where it is not."""
+        return self._why
 
     def tries_again(self) -> bool:
         """Return whether this caller is the one to find out if the endpoint works again."""

@@ -3,18 +3,21 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import TYPE_CHECKING
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.errors import ModelError
-from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget
 from ragstone.llm.door import Door, open_door
 from ragstone.llm.limits import RUN, RetryPolicy
 from ragstone.llm.prompt import Ask, Completion, Prompt, Stream
 from ragstone.llm.providers import read_on
 from ragstone.llm.response_store import AnyLedger
-from ragstone.llm.rounds import Process, Rounds
 from ragstone.llm.transport import Endpoint
+
+if TYPE_CHECKING:
+    from ragstone.llm.batch import Batches, Progress
+    from ragstone.llm.rounds import Process, Rounds
 
 IN_ROUNDS = "vllm/"  # models that workers of a cluster hold, and that answer many calls at a time
 HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
@@ -42,8 +45,8 @@ class Models:
         keep_failures: bool = False,
         retry_policy: RetryPolicy = RUN,
         wrap: Wrap | None = None,
-        batch_progress: Progress | None = None,
-        process: Callable[[str], Process] | None = None,
+        batch_progress: "Progress | None" = None,
+        process: "Callable[[str], Process] | None" = None,
     ) -> None:
         """batch_progress: shows the batches by which all calls go; None where calls are made one by one."""
         self.budget = budget
@@ -164,8 +167,10 @@ class Models:
             self._take(batches)
         return door
 
-    def _door_in_rounds(self, model: str, process: Process) -> Door:
+    def _door_in_rounds(self, model: str, process: "Process") -> Door:
         """Return the door to a model of the workers' GPUs, which answers what was put off in one go."""
+        from ragstone.llm.rounds import Rounds
+
         limits = self._settings.models.get(model, ModelSettings())
         rounds = Rounds(
             model,
@@ -180,7 +185,7 @@ class Models:
         door.by_rounds(rounds)
         return door
 
-    def _take(self, batches: Batches | Rounds) -> None:
+    def _take(self, batches: "Batches | Rounds") -> None:
         batches.collecting = self._collecting
         self._batches.append(batches)
         self._stack.callback(batches.close)
@@ -203,6 +208,7 @@ class Models:
         return self._ledger
 
 
+# For a door whose rounds complete every call: one that gets past them is a mistake of ours, and is told.
 def _unsent(model: str) -> Endpoint:
     async def send(_prompt: Prompt) -> Completion:
         raise ModelError(f"{model} is asked in rounds alone")

@@ -218,3 +218,17 @@ class CallFailed(ModelError):
         self.usage = usage
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[Callable[..., "CallFailed"], tuple[object, ...]]:
+        return _sent, (type(self), str(self), self.__dict__)  # from one process to another
+
+    def charged(self, usage: Usage | None, raw: str | None = None) -> "CallFailed":
+        """Return the same failure of a conversation that took `usage` before; raw: in place of its own."""
+        return _sent(type(self), str(self), self.__dict__ | {"usage": usage, "raw": raw or self.raw})
+
+
+# Exceptions are rebuilt by their `args`, which here are the message alone: status and usage would be lost.
+def _sent(kind: type[CallFailed], message: str, stated: dict[str, Any]) -> CallFailed:
+    failure = kind.__new__(kind, message)  # without __init__, which kinds have with other parameters
+    failure.__dict__.update(stated)
+    return failure

@@ -6,7 +6,7 @@ fills can neither raise an alarm nor spend anything, so looking hourly is the sa
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from itertools import pairwise
 from typing import Literal
@@ -126,6 +126,11 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
     def unsure(self) -> float:
         """Half the width of the 95 % interval of that."""
         return math.hypot(self.before.half, self.after.half)
+
+
+def open_among(alarms: Iterable[Alarm]) -> list[Alarm]:
+    """Return the alarms of a change for the worse, or of no known side, that still holds."""
+    return [one for one in alarms if one.over is None and one.worse is not False]
 
 
 def alarm_line(alarm: Alarm) -> str:

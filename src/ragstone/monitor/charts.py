@@ -5,14 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-import msgspec
-
 from ragstone.monitor.alarms import Alarm
 from ragstone.monitor.cells import DayCell, Trend, TrendPoint, trends
 from ragstone.monitor.judged import THUMB
 from ragstone.records import STATUSES
 from ragstone.report.charts import Spec
-from ragstone.report.document import Chart
+from ragstone.report.document import Chart, ChartPanel
 from ragstone.report.wording import count, number, plural, statuses
 
 MOST_DAYS, MOST_SMALL_DAYS = 184, 62
@@ -24,21 +22,6 @@ SHOWN_VALUES = 12
 HEIGHT, SMALL_HEIGHT = 170, 96  # pixels
 NARROWEST = 0.2  # that an axis of means spans
 EMPTY_HEAD = ("Mean", "95 % interval", "Scored", "Not scored")
-
-
-class Panel(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric by the values of a tag: a small chart of each value, and the means of all as one table.
-
-    more: values that have none here. span: of a point.
-    """
-
-    metric: str
-    tag: str
-    span: str
-    charts: list[tuple[str, str, Chart]]
-    head: list[str]
-    rows: list[list[str]]
-    more: int
 
 
 def drawn_metrics(best: Mapping[str, str], cells: Iterable[DayCell]) -> list[str]:
@@ -85,7 +68,7 @@ def _metric_chart(at: int, name: str, courses: Sequence[Trend], marks: list[Spec
 
 def tag_panels(
     cells: Sequence[DayCell], metrics: Sequence[str], tags: Sequence[str], alarms: Sequence[Alarm]
-) -> list[Panel]:
+) -> list[ChartPanel]:
     """Return a panel for each metric and each tag of which two values or more were scored."""
     wanted, shown = set(metrics), _largest(cells, tags)
     courses: dict[tuple[str, str], dict[str, list[Trend]]] = {}
@@ -118,7 +101,7 @@ def _largest(cells: Sequence[DayCell], tags: Sequence[str]) -> dict[str, tuple[l
 
 def _panel(
     name: str, courses: Mapping[str, list[Trend]], shown: tuple[list[str], int], marks: list[Spec]
-) -> Panel:
+) -> ChartPanel:
     values = [value for value in shown[0] if value in courses]
     every = [course for value in values for course in courses[value]]
     domain, span = _domain(every), _common_span(every)
@@ -131,7 +114,7 @@ def _panel(
         said = f"{every[0].metric} of {every[0].tag} {value}, by {courses[value][0].span}."
         title = f"{name}-{at}"
         charts.append((value, n, Chart(name=title, title=value, said=said, spec=spec, head=[], rows=[])))
-    return Panel(
+    return ChartPanel(
         metric=every[0].metric,
         tag=every[0].tag,
         span=span,

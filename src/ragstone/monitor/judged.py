@@ -12,6 +12,7 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.judging import Judge
 from ragstone.judging.classify import ClassifyJudge
+from ragstone.judging.fields import JOINT_SUFFIX
 from ragstone.llm import Caps
 from ragstone.records import NO_MODEL, STATUSES, Judgement, Status
 from ragstone.tables import read_rows
@@ -133,7 +134,6 @@ def _is_ours(path: Path) -> bool:
 
 PLACES = {status: place for place, status in enumerate(STATUSES)}
 SCORED = PLACES["scored"]
-TOGETHER = "@together"  # of judges that were asked in one call, see judging/together.py
 _PASSING = ",".join(str(PLACES[status]) for status in PASSING)
 
 
@@ -186,7 +186,7 @@ def _done(db: sqlite3.Connection, judges: Iterable[str]) -> str:
 
 def _missing(db: sqlite3.Connection, n: int, judges: Sequence[str]) -> tuple[str, ...]:
     have = {
-        judge.removesuffix(TOGETHER)
+        judge.removesuffix(JOINT_SUFFIX)
         for (judge,) in db.execute(
             "SELECT m.judge FROM scores s JOIN measures m ON m.n = s.measure WHERE s.exchange = ?"
             f" AND NOT (s.status IN ({_PASSING}) AND s.tries < {TRIES})",
@@ -235,14 +235,14 @@ class Scores:
 
     def finish_all(self, judges: Sequence[str]) -> None:
         """Note for every exchange whether all of these judges have judged it."""
-        listed = [judge for name in judges for judge in (name, f"{name}{TOGETHER}")]
+        listed = [judge for name in judges for judge in (name, f"{name}{JOINT_SUFFIX}")]
         marks = ",".join("?" * len(listed))
         self._db.execute(
             "UPDATE exchanges SET done = ? WHERE n IN (SELECT s.exchange FROM scores s JOIN measures m"
             f" ON m.n = s.measure WHERE m.judge IN ({marks})"
             f" AND NOT (s.status IN ({_PASSING}) AND s.tries < {TRIES})"
             " GROUP BY s.exchange HAVING count(DISTINCT replace(m.judge, ?, '')) = ?)",
-            (self._set(judges), *listed, TOGETHER, len(judges)),
+            (self._set(judges), *listed, JOINT_SUFFIX, len(judges)),
         )
 
     def _set(self, judges: Sequence[str]) -> int:

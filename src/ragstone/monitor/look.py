@@ -10,16 +10,16 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import MonitorSection
-from ragstone.monitor.alarms import Alarm, alarms
+from ragstone.monitor.alarms import Alarm, alarms, open_among
 from ragstone.monitor.canaries import Canaries
 from ragstone.monitor.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
-from ragstone.monitor.charts import Panel, drawn_metrics, metric_charts, tag_panels
+from ragstone.monitor.charts import drawn_metrics, metric_charts, tag_panels
 from ragstone.monitor.gaps import Gap, KeptGaps, load_gaps
 from ragstone.monitor.judged import PEOPLE
 from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.showing import StoredExchange, shown
 from ragstone.monitor.store import MonitorStore
-from ragstone.report.document import Chart
+from ragstone.report.document import Chart, ChartPanel
 from ragstone.report.summary import Calls
 
 MOST_OPENED = 200
@@ -152,14 +152,14 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     left: int
     gaps: KeptGaps | None
     charts: list[Chart]
-    panels: list[Panel]
+    panels: list[ChartPanel]
     questions: list[Open]
     cards: list[ReportCard]
 
     @property
     def open_alarms(self) -> list[Alarm]:
         """The alarms of a change for the worse, or of no known side, that still holds."""
-        return [one for one in self.alarms if one.over is None and one.worse is not False]
+        return open_among(self.alarms)
 
     @property
     def shown_gaps(self) -> Sequence[Gap]:
@@ -266,4 +266,4 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def open_alarms(self) -> list[Alarm]:
         """The alarms of a change for the worse, or of no known side, that still holds."""
-        return [one for one in self.alarms if one.over is None and one.worse is not False]
+        return open_among(self.alarms)

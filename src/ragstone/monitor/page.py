@@ -1,27 +1,26 @@
 """A look at the store -> one HTML page that opens anywhere and asks nothing of any network."""
 
 from collections.abc import Sequence
-from functools import cache
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import msgspec
 
-from ragstone.monitor import page_words
+from ragstone.monitor.document import SHOWN_GAPS, monitor_document
 from ragstone.monitor.look import Look, Open
 from ragstone.monitor.showing import ExchangeFilter, ExchangePage, StoredExchange
 from ragstone.records import Context
-from ragstone.report.render.html import DrawnChart, asset, draw, environment, policy, put_page, safe
-from ragstone.report.wording import harmless, one_line
+from ragstone.report.document import Link, ReportDocument, RowList
+from ragstone.report.render.html import asset, put_page, render_page
+from ragstone.report.wording import harmless
 from ragstone.version import __version__
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
 PAGE = "monitor.html"  # in the folder of the store
-SHOWN_GAPS = 20
 SHOWN_CONTEXTS, CONTEXT_CUT, TEXT_CUT = 5, 500, 1500
 """Of an exchange on the page; the page of a server cuts nothing."""
+
+ShownT = TypeVar("ShownT")
 
 
 def write_monitor(folder: Path, look: Look) -> Path:
@@ -29,28 +28,21 @@ def write_monitor(folder: Path, look: Look) -> Path:
     return put_page(folder / PAGE, render_monitor(look))
 
 
-def render_monitor(look: Look, *, served: str | None = None, back: str | None = None) -> str:
+def render_monitor(look: Look, *, served: str = "", back: str = "") -> str:
     """Return the page. served: where a server has it, with all questions below; back: to where it links."""
-    drawn = _quiet(draw([*look.charts, *(chart for panel in look.panels for _, _, chart in panel.charts)]))
-    css, js = asset("page.css") + asset("monitor.css"), asset("monitor.js") + drawn.script
-    return _render(
-        "monitor.html",
-        look=look,
-        findings=page_words.answers(look),
-        gaps=look.shown_gaps[:SHOWN_GAPS],
-        metrics=list(dict.fromkeys(panel.metric for panel in look.panels)),
-        tags=list(dict.fromkeys(panel.tag for panel in look.panels)),
+    look = clean(look, Look)
+    return render_page(
+        monitor_document(look, served=served, back=Link("Back to the workbench", back) if back else None),
+        script=asset("monitor.js"),
+        forms=bool(served),
         low_metrics=sorted({name for one in look.questions for name in one.low}),
         tag_values=sorted({pair for one in look.questions for pair in one.seen.tags.items()}),
+        gaps=look.shown_gaps[:SHOWN_GAPS],
         items=look.questions,
         cut=not served,
         served=served,
-        back=back,
-        drawn=drawn,
-        version=__version__,
-        css=safe(css),
-        js=safe(js),
-        policy=_policy(css, js, *drawn.scripts(), served=served is not None),
+        shown_contexts=shown_contexts,
+        shortened=shortened,
     )
 
 
@@ -69,59 +61,45 @@ def render_questions(
 
     served: where the server has the monitor's page.
     """
-    css, js = asset("page.css") + asset("monitor.css"), ""
     tag, value = next(iter(chosen.tags.items()), ("", ""))
-    return _render(
-        "monitor_questions.html",
+    asked = {"metric": metric, "tag": tag, "value": value, "text": chosen.text or "", "gap": str(gap or "")}
+    return render_page(
+        ReportDocument(
+            title="Questions",
+            kind="monitor",
+            about="",
+            version=__version__,
+            blocks=[RowList(template="monitor_questions.html")],
+            skip=("list", "questions"),
+            back=Link("Back to the overview", served),
+        ),
+        forms=True,
         page=page,
-        items=items,
-        asked={"metric": metric, "tag": tag, "value": value, "text": chosen.text or "", "gap": gap or ""},
-        choices=choices,
-        tags=tags,
+        items=clean(list(items), list[Open]),
+        asked=clean(asked, dict[str, str]),
+        choices=clean(list(choices), list[str]),
+        tags=clean(list(tags), list[str]),
         pages=max(1, -(-page.n // page.size)),
         cut=False,
         served=served,
-        version=__version__,
-        css=safe(css),
-        js=safe(js),
-        policy=_policy(css, served=True),
+        shown_contexts=shown_contexts,
+        shortened=shortened,
     )
 
 
-def _render(template: str, **given: object) -> str:
-    return _environment().get_template(template).render(_words(), **given)
+def clean(value: ShownT, kind: type[ShownT]) -> ShownT:
+    """Return a value in whose texts no word of the log turns the direction of a line or is a control."""
+    return msgspec.convert(
+        _harmless(msgspec.to_builtins(value, str_keys=False, builtin_types=(date, datetime))), kind
+    )
 
 
-@cache
-def _environment() -> "Environment":
-    """Return the templates of all pages; no word of the log turns the direction of a line or is a control."""
-    return environment().overlay(finalize=_shown)
-
-
-def _shown(value: object) -> object:
-    """Return what a template shows: texts without unruly characters, our own markup as it is."""
-    return harmless(value.replace("\r\n", "\n")) if type(value) is str else value
-
-
-def _quiet(drawn: DrawnChart) -> DrawnChart:
-    specs = {name: safe(harmless(spec)) for name, spec in drawn.specs.items()}
-    return msgspec.structs.replace(drawn, specs=specs)
-
-
-def _policy(css: str, *scripts: str, served: bool) -> str:
-    told = policy(css, *scripts)
-    return told.replace("form-action 'none'", "form-action 'self'") if served else told
-
-
-def _words() -> dict[str, object]:
-    words = {name: value for name, value in vars(page_words).items() if callable(value) and name[0] != "_"}
-    return {
-        **words,
-        "shown_contexts": shown_contexts,
-        "shortened": shortened,
-        "one_line": one_line,
-        "CAUSES": page_words.CAUSES,
-    }
+def _harmless(value: object) -> object:
+    if isinstance(value, str):
+        return harmless(value.replace("\r\n", "\n"))
+    if isinstance(value, dict):
+        return {_harmless(key): _harmless(each) for key, each in value.items()}
+    return [_harmless(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def shown_contexts(seen: StoredExchange, cut: bool) -> list[tuple[str, str]]:

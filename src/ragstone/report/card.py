@@ -272,10 +272,7 @@ def _baselines(card: ReportCard) -> Table:
         (agreement, lambda rival: estimated(rival.exact_agreement)),
         (Column("The judge's", short="the judge's"), lambda rival: Cell(number(rival.judge), tone="strong")),
         (Column("Difference", short="difference"), lambda rival: estimated(rival.difference)),
-        (
-            Column("So", text=True, short=""),
-            lambda rival: Cell("the judge is better") if rival.better else doubts[rival.better],
-        ),
+        (Column("So", text=True, short=""), so),
         (Column("Answers", where="page"), lambda rival: count(rival.n)),
     ]
     caption = "Beside judges that cost nothing, by exact agreement with people"

@@ -1,12 +1,16 @@
 """What a cascade has saved, and what one with fitted thresholds is expected to do, in words."""
 
-from ragstone.judging.fitting import CascadeFit, FitFigures
+from typing import TYPE_CHECKING
+
 from ragstone.judging.savings import CascadeSavings
 from ragstone.records import Usage
 from ragstone.report.document import Column, Paragraph, ReportDocument, Row, Table
 from ragstone.report.wording import count, plural, usd
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
+
+if TYPE_CHECKING:
+    from ragstone.judging.fitting import CascadeFit, FitFigures
 
 
 def savings_line(saved: CascadeSavings) -> str:
@@ -28,7 +32,7 @@ def savings_line(saved: CascadeSavings) -> str:
     )
 
 
-def fit_document(fit: CascadeFit) -> ReportDocument:
+def fit_document(fit: "CascadeFit") -> ReportDocument:
     """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
     cheap, dear = fit.judge.members
     told = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
@@ -50,7 +54,7 @@ def fit_document(fit: CascadeFit) -> ReportDocument:
     )
 
 
-def _lines(shown: list[FitFigures], cheap: str, dear: str) -> list[tuple[str, list[str]]]:
+def _lines(shown: "list[FitFigures]", cheap: str, dear: str) -> list[tuple[str, list[str]]]:
     """Return the lines of the table: what each is, and its value in each column."""
     return [
         ("the cascade", [_agreement(one.cascade) for one in shown]),
@@ -65,7 +69,7 @@ def _lines(shown: list[FitFigures], cheap: str, dear: str) -> list[tuple[str, li
     ]
 
 
-def _thresholds(fit: CascadeFit) -> list[str]:
+def _thresholds(fit: "CascadeFit") -> list[str]:
     cheap, dear = fit.judge.members
     low, high = cheap.unsure or (0.0, 0.0)
     handed = "hands nothing on" if low == high == cheap.cut else f"hands on scores from {low:g} to {high:g}"
@@ -75,7 +79,7 @@ def _thresholds(fit: CascadeFit) -> list[str]:
     ]
 
 
-def _remarks(fit: CascadeFit) -> list[str]:
+def _remarks(fit: "CascadeFit") -> list[str]:
     """Return what money it takes, and what to know of the figures."""
     lines = []
     if fit.dear_alone.calls:

@@ -137,7 +137,7 @@ def render_certificate(certificate: Certificate, candidates: Sequence[Candidate]
     details = {f"details-{at}": block for at, block in enumerate(rows.details)}
     return render_page(
         certificate_document(certificate),
-        script=asset("certificate.js"),
+        script="".join(map(asset, ("certificate.js", "elements.js", "list.js"))),
         embedded={"index": rows.index, **details, "passages": rows.passages},
         cut_note="" if is_whole else cut_note,
         noun=noun_of(certificate.kind),

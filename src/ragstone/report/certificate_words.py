@@ -8,7 +8,7 @@ from ragstone.dataset.certifying.certificate import Certificate, CriticAgreement
 from ragstone.dataset.certifying.coverage import Five, Group
 from ragstone.dataset.certifying.funnel import FILTER, CriticVerdict, Grade, n_lost
 from ragstone.dataset.reviewing.decisions import REJECTIONS
-from ragstone.report.wording import count, interval, number, percent, plural, usd
+from ragstone.report.wording import count, interval, number, people, percent, plural, usd
 
 STEPS: dict[Step, str] = {
     "write": "with evidence, in the right language",
@@ -275,10 +275,8 @@ def _decided(numbers: ReviewNumbers) -> str:
     counts = {"accepted": numbers.n_accepted, "edited": numbers.n_edited, "rejected": numbers.n_rejected}
     told = ", ".join(f"{count(n)} {what}" for what, n in counts.items())
     rescued = f"; {count(numbers.n_rescued)} of those kept had been lost" if numbers.n_rescued else ""
-    people = (
-        plural(len(numbers.people), "person") if len(numbers.people) == 1 else f"{len(numbers.people)} people"
-    )
-    return f"{people} decided on {count(n_decided)} of {plural(numbers.n, 'question')}: {told}{rescued}."
+    of = f"{count(n_decided)} of {plural(numbers.n, 'question')}"
+    return f"{people(len(numbers.people))} decided on {of}: {told}{rescued}."
 
 
 def _rejected(numbers: ReviewNumbers) -> list[str]:

@@ -1,6 +1,7 @@
 """Two runs beside each other: their report, in the terminal and for a pull request."""
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from ragstone.experiments.compared import (
     Comparison,
@@ -20,6 +21,7 @@ from ragstone.report.document import (
     Dots,
     Fold,
     Heading,
+    Link,
     Listing,
     Made,
     Notes,
@@ -31,7 +33,7 @@ from ragstone.report.document import (
     Tone,
     table_of,
 )
-from ragstone.report.wording import count, number, one_line, plural, statuses
+from ragstone.report.wording import count, number, one_line, p_told, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 
@@ -41,15 +43,23 @@ SPENT_WORDS = {"seconds": "Seconds an answer", "tokens": "Tokens an answer", "us
 SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
 BRIEF_FLIPS = 3  # in a terminal
 FIRST = ("worse", "better", "cannot tell")  # whose flips a terminal shows: those of one metric
+LONGEST_ANSWER = 400  # characters on a page
 CUT = 66  # characters of a question or an answer on a line there
 TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "cannot tell": "strong"}
 GATE_TONES: dict[str, Tone] = {"passed": "good", "failed": "bad", "cannot tell": "warn"}
 
 
-def comparison_document(comparison: Comparison, *, gated: bool = True) -> ReportDocument:
+def comparison_document(
+    comparison: Comparison,
+    *,
+    gated: bool = True,
+    runs: tuple[str, str] | None = None,
+    most: int = SHOWN_FLIPS,
+) -> ReportDocument:
     """Return the verdicts, the numbers, what they rest on, and the questions that flipped.
 
-    gated: with what the gate says; in a terminal that is the last line.
+    gated: with what the gate says; in a terminal that is the last line. runs: where a server has the pages of
+    A and B, to which questions lead. most: questions of a kind that are shown.
     """
     gate = gate_told(comparison.gate) if gated else ""
     rows = in_order(comparison)
@@ -68,13 +78,14 @@ def comparison_document(comparison: Comparison, *, gated: bool = True) -> Report
             Paragraph(outcome(comparison), tone="outcome"),
             *([Paragraph(gate, tone="strong", where="page")] if gated else []),
             Pairs([("A", comparison.a), ("B", comparison.b)]),
+            Notes(comparison.notes),
+            Heading("Metric by metric", anchor="metrics", where="page"),
             _table(comparison),
             *explained,
-            *(fold for row in rows for fold in _flips(row)),
+            *(fold for row in rows for fold in _flips(row, runs, most)),
             SurfacePart(_brief(comparison), where="terminal"),
             *(spent if comparison.spent else []),
             Paragraph(left_out(comparison), tone="muted"),
-            Notes(comparison.notes),
             *_dots(comparison),
         ],
         last=gate,
@@ -90,14 +101,21 @@ def _table(comparison: Comparison) -> Table:
         by = "Baselines, no model" if row.model == NO_MODEL else f"By {row.model}"
         return f"{systems_told(row)}: {by}" if several else by
 
+    def difference(row: MetricComparison) -> Cell:
+        width = row.scale[1] - row.scale[0] if row.scale else 0.0
+        return Cell(
+            signed(row.difference.value),
+            signed_interval(row.difference),
+            "strong",
+            at=row.difference if row.scale else None,
+            ends=(-width, width),
+        )
+
     columns: list[Made[MetricComparison]] = [
         (Column("Metric", text=True, short=""), lambda row: f"  {metric_name(row)}{_scale(row)}"),
         ("A", lambda row: number(row.a.mean.value)),
         ("B", lambda row: number(row.b.mean.value)),
-        (
-            Column("B − A", beside="interval"),
-            lambda row: Cell(signed(row.difference.value), signed_interval(row.difference), "strong"),
-        ),
+        (Column("B − A", beside="interval", ends=(-1.0, 1.0)), difference),
         (
             Column("Verdict", text=True, short=""),
             lambda row: Cell(row.verdict, tone=TONES[row.verdict]),
@@ -116,19 +134,27 @@ def _kinds(row: MetricComparison) -> list[tuple[str, list[Flip]]]:
     return [(kind, flips) for kind, flips in kinds if flips]
 
 
-def _flips(row: MetricComparison) -> list[Block]:
+def _flips(row: MetricComparison, runs: tuple[str, str] | None, most: int) -> list[Block]:
     """Return the questions that crossed the middle of the scale, to open."""
+
+    def side(name: str, score: float, answer: str | None, flip: Flip) -> Cell:
+        links: tuple[Link, ...] = ()
+        if runs:
+            target = f"{runs['AB'.index(name)]}#q-{quote(flip.question_id, safe='')}"
+            links = (Link(f"Open in {name}", target),)
+        return Cell(number(score), one_line(answer or "", LONGEST_ANSWER), links=links)
+
     columns: list[Made[Flip]] = [
         (Column("Question", text=True), lambda flip: Cell(flip.question_id, flip.question or "", "strong")),
-        (Column("A", text=True), lambda flip: Cell(number(flip.score_a), flip.answer_a or "")),
-        (Column("B", text=True), lambda flip: Cell(number(flip.score_b), flip.answer_b or "")),
+        (Column("A", text=True), lambda flip: side("A", flip.score_a, flip.answer_a, flip)),
+        (Column("B", text=True), lambda flip: side("B", flip.score_b, flip.answer_b, flip)),
     ]
     folds: list[Block] = []
     for kind, flips in _kinds(row):
         head = f"{plural(len(flips), 'question')} from {kind} by {metric_name(row)}"
-        more = len(flips) - SHOWN_FLIPS
+        more = len(flips) - most
         rest = [Paragraph(f"And {count(more)} more.", tone="muted")] if more > 0 else []
-        folds.append(Fold(head, [table_of(head, flips[:SHOWN_FLIPS], columns), *rest]))
+        folds.append(Fold(head, [table_of(head, flips[:most], columns, kind="wide flips"), *rest]))
     return folds
 
 
@@ -213,23 +239,25 @@ def signed_interval(estimate: Estimate) -> str:
 
 
 def size(value: float, row: MetricComparison) -> str:
-    """Return a difference without its sign, in points on a scale of 0 to 1, else in the scale's units."""
+    """Return a difference without its sign: in points on a scale of 0 to 1, else beside its scale."""
     if row.scale == UNIT_SCALE:
         points = f"{abs(value) * 100:.1f}".removesuffix(".0")
         return f"{points} point{'' if points == '1' else 's'}"
-    return number(abs(value))
+    if row.scale is None:
+        return f"{number(abs(value))} in the judge's own unit"
+    low, high = row.scale
+    return number(abs(value)) + (f" on the scale of {low:g} to {high:g}" if low else f" of {high:g}")
 
 
-def p_told(row: MetricComparison) -> str:
+def test_told(row: MetricComparison) -> str:
     """Return the test with its p-value, after Holm's correction where there were several."""
-    p = "p < 0.001" if row.p_holm < 0.001 else f"p = {row.p_holm:.3f}".rstrip("0").rstrip(".")
     holm = f", Holm over {row.family}" if row.family > 1 else ""
-    return f"{p} ({row.test}{holm})"
+    return f"{p_told(row.p_holm)} ({row.test}{holm})"
 
 
 def metric_told(row: MetricComparison) -> str:
     """Return the verdict on one metric with all it rests on, as sentences."""
-    said = [f"{row.verdict}, {p_told(row)}.", changed_told(row), *_bound(row), *_denominator(row)]
+    said = [f"{row.verdict}, {test_told(row)}.", changed_told(row), *_bound(row), *_denominator(row)]
     if row.verdict == "cannot tell":
         said += outlook_told(row)
     return " ".join(said)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.agreement.corrected import RANDOM_SAMPLE, CorrectedMean
+from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.document import (
     Block,

@@ -15,7 +15,7 @@ from ragstone.report.document import (
     Tone,
     table_of,
 )
-from ragstone.report.wording import STATUS_WORDS, count, interval, number, one_line, plural, statuses
+from ragstone.report.wording import STATUS_WORDS, count, interval, number, one_line, p_told, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 
@@ -114,9 +114,7 @@ def test_told(found: Development) -> str:
     """Return the test with its p-value, and what it rests on."""
     if found.test is None:
         return ""
-    p = found.test.p
-    said = "p < 0.001" if p < 0.001 else f"p = {p:.3f}".rstrip("0").rstrip(".")
-    return f"{said}, {found.test.test}, on {plural(found.n, 'answer')}"
+    return f"{p_told(found.test.p)}, {found.test.test}, on {plural(found.n, 'answer')}"
 
 
 def version_name(version: Version) -> str:

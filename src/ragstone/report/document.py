@@ -6,20 +6,22 @@ too, `page` has room for everything. What both show stands once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from ragstone.report.scatter import ScatterChart
 from ragstone.report.wording import interval, number
 from ragstone.statistics import Estimate
+
+if TYPE_CHECKING:
+    from ragstone.report.scatter import ScatterChart
 
 Where = Literal["everywhere", "page", "terminal"]
 Tone = Literal["", "strong", "muted", "lead", "outcome", "warn", "good", "bad", "best", "open"]
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A place of the same page. about: shown when the mouse rests on it."""
+    """A place of the same page, or of the same server (`/...`). about: shown when the mouse rests on it."""
 
     words: str
     target: str
@@ -83,11 +85,12 @@ class Heading(Block, frozen=True):
 
 
 class Paragraph(Block, frozen=True):
-    """A paragraph. prose: what stands between backticks is a command."""
+    """A paragraph. prose: what stands between backticks is a command. link: after the words, on a page."""
 
     words: str
     tone: Tone = ""
     prose: bool = False
+    link: Link | None = None
 
 
 class Verbatim(Block, frozen=True):
@@ -203,10 +206,32 @@ class Chart(Block, frozen=True, kw_only=True):
     where: Where = "page"
 
 
+class ChartPanel(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric by the values of a tag: a small chart of each value, and the means of all as one table.
+
+    charts: (value, what it rests on, chart). more: values that have none here. span: of a point.
+    """
+
+    metric: str
+    tag: str
+    span: str
+    charts: list[tuple[str, str, Chart]]
+    head: list[str]
+    rows: list[list[str]]
+    more: int
+
+
+class ChartPanels(Block, frozen=True, kw_only=True):
+    """Panels of a page, of which two menus show one: by its metric and its tag."""
+
+    panels: list[ChartPanel]
+    where: Where = "page"
+
+
 class Drawing(Block, frozen=True):
     """Points with intervals against a price (scatter.py), on a page; a table beside has the same numbers."""
 
-    chart: ScatterChart
+    chart: "ScatterChart"
     label: str
     below: str
     caption: str = ""
@@ -254,7 +279,7 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     skip: the anchor of what a reader comes for, and what that is called. made: what was asked of whom, at
     the end of a page; last: what a terminal says last, of what was asked or of a gate. source: the file of
-    its numbers.
+    its numbers. back: where a page leads back to.
     """
 
     title: str
@@ -267,6 +292,7 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     last: str = ""
     last_tone: Tone = "muted"
+    back: Link | None = None
 
 
 RowT = TypeVar("RowT")

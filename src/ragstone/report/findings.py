@@ -3,7 +3,7 @@
 import msgspec
 
 from ragstone.agreement.card import ReportCard, is_useless
-from ragstone.agreement.corrected import people_would_give
+from ragstone.agreement.corrected_mean import people_would_give
 from ragstone.experiments.blame import FoundAndRight, SystemBlame
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
@@ -26,7 +26,7 @@ from ragstone.report.wording import (
     statuses,
     with_level,
 )
-from ragstone.retrieval.evaluate import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 
 HEADLINE_METRICS = ("correctness", "claims", "faithfulness")  # the first that was judged leads
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")

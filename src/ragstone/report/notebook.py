@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected import CorrectedMean
+from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary, summarise
@@ -41,7 +41,7 @@ from ragstone.report.wording import (
     scale,
     statuses,
 )
-from ragstone.retrieval.evaluate import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables import Rows
 from ragstone.tables.shown import Bundle
 from ragstone.version import __version__

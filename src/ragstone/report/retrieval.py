@@ -18,7 +18,7 @@ from ragstone.report.document import (
 )
 from ragstone.report.run import SHOWN_RANKS
 from ragstone.report.wording import count, interval, measured, number, plural
-from ragstone.retrieval.evaluate import GroupMeasures, RetrievalSummary
+from ragstone.retrieval.summary import GroupMeasures, RetrievalSummary
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 

@@ -1,6 +1,5 @@
 """A run: what its page, the terminal, a notebook and a pull request show of it."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +8,13 @@ import msgspec
 from ragstone.agreement.card import ReportCard
 from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.breakdown import GroupedMeans, SystemsBoard, SystemStanding
-from ragstone.judging.summary import MetricSummary, Unsupported
+from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
 from ragstone.report.blame import BlameSummary, blame_blocks, shares_table
 from ragstone.report.card import folded_card
 from ragstone.report.cascades import savings_line
 from ragstone.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
-from ragstone.report.corrected import corrected_blocks, corrected_line, corrected_of
+from ragstone.report.corrected import corrected_blocks, corrected_of
 from ragstone.report.document import (
     Block,
     Cell,
@@ -41,6 +40,7 @@ from ragstone.report.document import (
     told,
 )
 from ragstone.report.findings import findings, headlines
+from ragstone.report.judged import asked_lines, brief_means, mean_cell
 from ragstone.report.retrieval import headline_measures, measures_table, retrieval_blocks, retrieval_dots
 from ragstone.report.run import Run
 from ragstone.report.summary import RunSummary
@@ -58,9 +58,7 @@ from ragstone.report.wording import (
     judge_name,
     level,
     measured,
-    n_scored,
     number,
-    one_line,
     p_value,
     plural,
     rivals,
@@ -68,7 +66,7 @@ from ragstone.report.wording import (
     statuses,
     tokens_line,
 )
-from ragstone.retrieval.evaluate import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.statistics import Estimate
 
 LEAD = (
@@ -81,15 +79,6 @@ BRIEF_MEASURES = ("hit@1", "hit@5", "mrr")  # of several retrievers, side by sid
 UNIT = (0.0, 1.0)
 FOUND = "wrong: the prompt or the model"
 MISSED = "wrong: the retriever; right: known without the corpus, or the labels are incomplete"
-WIDTH = 80  # of a line of an unsupported statement
-LONGEST_ID = 24
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # a terminal would obey them
-TAKEN_FROM = {"answer": "statement", "reference": "statement of the references", "contexts": "context"}
-LACKING = {
-    "answer": "not supported",
-    "reference": "missing from the answers",
-    "contexts": "of no use for the question",
-}
 
 
 def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = "") -> ReportDocument:
@@ -111,19 +100,7 @@ def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = ""
         ],
         skip=("questions", "questions"),
         source="summary.json and the rows",
-        last=_asked(summary),
-    )
-
-
-def judged_document(summary: RunSummary) -> ReportDocument:
-    """Return what `ragstone judge` shows: the means of a sheet, what lacks support, notes, and the cost."""
-    return ReportDocument(
-        title="",
-        kind="judgements",
-        about="",
-        version=summary.version,
-        blocks=[_brief_means(summary), *_unsupported(summary.metrics), Notes(summary.notes)],
-        last=_asked(summary),
+        last=asked_lines(summary),
     )
 
 
@@ -234,7 +211,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         SurfacePart(_leaderboard(summary.systems, interval_head) if summary.systems else [], where="page"),
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
-        *([_brief_means(summary)] if summary.metrics else []),
+        *([brief_means(summary)] if summary.metrics else []),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),
         *(
@@ -359,7 +336,7 @@ def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) ->
 
     columns: list[Made[tuple[str, MetricSummary]]] = [
         (Column("Judge", text=True), name),
-        ("Mean", lambda row: _value(row[1])),
+        ("Mean", lambda row: mean_cell(row[1])),
         (interval_head, lambda row: interval(row[1].estimate) if row[1].estimate else ""),
         (Column("Rows", text=True), lambda row: _rows(row[1])),
     ]
@@ -372,50 +349,6 @@ def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) ->
     return [
         Fold(f"Every judge by {grouping.by}", [table], where="page"),
         *([Paragraph(small, tone="muted", where="page")] if grouping.n_small else []),
-    ]
-
-
-def _value(row: MetricSummary) -> Cell:
-    return Cell(number(row.estimate.value), tone="strong") if row.estimate else Cell("none")
-
-
-def _brief_means(summary: RunSummary) -> Table:
-    """Return the means for a terminal: by model, language models first; of several systems, a row each."""
-    several = len({metric.system for metric in summary.metrics}) > 1
-    rows: list[Row] = []
-    models = dict.fromkeys(metric.model for metric in summary.metrics)
-    for model in sorted(models, key=lambda model: model == NO_MODEL):
-        rows.append(["Baselines, no model" if model == NO_MODEL else f"By {model}"])
-        mine = [metric for metric in summary.metrics if metric.model == model]
-        for judge in dict.fromkeys(map(_with_scale, mine)):
-            rows += [[judge]] if several else []
-            rows += [
-                _brief_mean(row, summary, f"    {row.system}" if several else judge)
-                for row in mine
-                if _with_scale(row) == judge
-            ]
-    heads = [Column("", text=True), Column("mean"), Column("interval"), Column("scored")]
-    return Table([*heads, Column("", text=True)], rows, "Means", where="terminal")
-
-
-def _with_scale(row: MetricSummary) -> str:
-    unit = not row.scale or row.scale[1] == 1
-    return f"  {judge_name(row)}" + ("" if unit else f" ({scale(row)})")
-
-
-def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell]:
-    warning, corrected = caution(row, summary), corrected_of(row, summary)
-    beside = [
-        corrected_line(corrected) if corrected else "",
-        statuses(row.statuses),
-        f"† {warning}" if warning else "",
-    ]
-    return [
-        Cell(name),
-        _value(row),
-        Cell(interval(row.estimate) if row.estimate else ""),
-        Cell(f"{count(n_scored(row))} of {count(row.n_rows)}"),
-        Cell("\n".join(line for line in beside if line), tone="warn" if warning else "muted"),
     ]
 
 
@@ -475,55 +408,10 @@ def _brief_blame(blamed: BlameSummary | None) -> list[Block]:
     return blocks
 
 
-def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
-    """Return how many statements each judge found no support for, and the first of them, for a terminal.
-
-    Of contexts none is shown: their beginnings say little. Nothing where no judge gave verdicts.
-    """
-    several = len({metric.system for metric in metrics}) > 1
-    lines: list[Block] = []
-    for metric in metrics:
-        system = f", {metric.system}" if several else ""
-        for one in metric.unsupported:
-            lines.append(Paragraph(f"  {judge_name(metric)}{system}: {_n_unsupported(one)}"))
-            first = () if one.of == "contexts" else one.first
-            lines += [Paragraph(_statement(*pair), tone="muted") for pair in first]
-    return [Heading("Statements without support", level=3), *lines] if lines else []
-
-
-def _n_unsupported(one: Unsupported) -> str:
-    what, _, rest = TAKEN_FROM[one.of].partition(" ")
-    things = f"{plural(one.n, what)} {rest}".rstrip()
-    return f"{count(one.n_unsupported)} of {things} {LACKING[one.of]} ({plural(one.n_rows, 'answer')})"
-
-
-def _statement(question_id: str, statement: str) -> str:
-    lead = f"    {_short(question_id, LONGEST_ID)}: "
-    return lead + _short(statement, WIDTH - len(lead))
-
-
-def _short(text: str, length: int) -> str:
-    return one_line(CONTROL.sub(" ", text), length)
-
-
 def _interval_head(summary: RunSummary) -> str:
     """Return the head of the column of intervals: with their level where all have the same."""
     levels = {level(metric.estimate) for metric in summary.metrics if metric.estimate}
     return f"{levels.pop()} interval" if len(levels) == 1 else "Interval"
-
-
-def _asked(summary: RunSummary) -> str:
-    """Return what a terminal says last: what cascades have saved, and what was asked and what it cost."""
-    calls = summary.calls
-    asked = "No model was called."
-    if calls.made + calls.from_ledger:
-        models = ", ".join(f"{role} {model}" for role, model in summary.models.items())
-        failed = f" ({statuses(calls.failed)})" if calls.failed else ""
-        asked = (
-            f"Models: {models or 'none'}\nCalls: {calls_line(calls)}{failed}\n"
-            f"Tokens: {tokens_line(calls)}. Cost: {cost(calls)}."
-        )
-    return "\n\n".join([*map(savings_line, summary.cascades), asked])
 
 
 def metric_dots(metrics: Sequence[MetricSummary]) -> list[Block]:

@@ -6,14 +6,14 @@ from typing import TypeVar
 import msgspec
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected import CorrectedMean
+from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.errors import DataError
 from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.breakdown import Distribution, GroupedMeans, SystemsBoard
 from ragstone.judging.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
-from ragstone.retrieval.evaluate import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables.shown import Displayed
 
 

@@ -7,13 +7,13 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.card import card_of as card_among
-from ragstone.agreement.corrected import CorrectedMean
+from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.experiments.breakdown import Distribution, SystemsBoard
 from ragstone.judging.summary import MetricSummary
 from ragstone.llm.forecast import Forecast, ModelForecast
 from ragstone.records import Status
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval.evaluate import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.statistics import Estimate
 
 # Characters that would act on a terminal or turn the direction of a line, as the command line drops them.
@@ -58,6 +58,16 @@ def interval(estimate: Estimate) -> str:
 def p_value(p: float) -> str:
     """Return a p-value with two decimals, three below 0.1, and a bound below 0.001."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def p_told(p: float) -> str:
+    """Return `p = 0.034`, `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}".rstrip("0").rstrip(".")
+
+
+def people(n: int) -> str:
+    """Return `1 person`, `2 people`."""
+    return f"{count(n)} {'person' if n == 1 else 'people'}"
 
 
 def seconds(value: float) -> str:
@@ -126,8 +136,14 @@ def n_scored(metric: MetricSummary) -> int:
 
 
 def denominator(metric: MetricSummary) -> str:
-    """Return `358 scored of 365 rows`."""
-    return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}"
+    """Return `358 scored of 365 rows`, and whether rows share documents."""
+    shared = f"; {shared_documents(metric.n_documents)}" if metric.n_documents else ""
+    return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{shared}"
+
+
+def shared_documents(n: int) -> str:
+    """Return why an interval is wider than that of rows which stand alone. n: documents of the rows."""
+    return f"rows share documents ({count(n)} in all)"
 
 
 def statuses(counts: Mapping[Status, int]) -> str:

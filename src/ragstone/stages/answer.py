@@ -1,5 +1,6 @@
 """Stage: questions -> answers, by an application or from what is retrieved."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import msgspec
 
 from ragstone.config import (
     ChatSystem,
+    ExtractiveSystem,
     HttpSystem,
     ModelSettings,
     PythonSystem,
@@ -31,7 +33,8 @@ from ragstone.stages.forecasting import sample_step
 from ragstone.stages.given import asked_questions
 from ragstone.stages.retrieve import rank_questions
 from ragstone.systems import said
-from ragstone.systems.chosen import asks_built_in, system_of, with_system
+from ragstone.systems.chosen import asks_built_in, retrieve_for, system_of, with_system
+from ragstone.systems.extractive import quote_contexts
 from ragstone.systems.function import Callee, callee_of, function_prompt, load_callee, open_function
 from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.prompting import load_prompt
@@ -149,6 +152,15 @@ async def _built_in(
     return work
 
 
+async def _quoting(
+    _session: Session, *, system: str, declared: ExtractiveSystem
+) -> Callable[[Given], Awaitable[Answer]]:
+    async def work(given: Given) -> Answer:
+        return quote_contexts(given.question, given.contexts, declared, system=system)
+
+    return work
+
+
 async def _application(session: Session, *, system: str) -> Callable[[Question], Awaitable[Answer]]:
     declared: Asked = system_of(system, session.settings)  # type: ignore[assignment]  # the others ask nobody
     return (await open_system(system, declared, session)).answer
@@ -160,6 +172,11 @@ BUILT_IN: RowWork[Given, Answer] = RowWork(
     Answer,
     {"model": str, "prompt": str, "system": str, "sampling": Sampling},
     _built_in,
+)
+
+
+QUOTING: RowWork[Given, Answer] = RowWork(
+    f"{__name__}:QUOTING", Given, Answer, {"system": str, "declared": ExtractiveSystem}, _quoting
 )
 
 
@@ -194,15 +211,22 @@ def answer_rows(
     session: Session,
     *,
     documents: Iterable[Document] = (),
+    from_ledger: Counter[str] | None = None,
 ) -> AsyncIterator[Answer]:
     """Yield the answer of the application that `[answer]` declares to every question, in order.
 
     A question without a ranking is answered without contexts. documents: those that rankings name without a
-    chunk. Raises ModelError if no model is named, and what system_rows raises.
+    chunk. from_ledger: see system_rows. Raises ModelError if no model is named, and what system_rows raises.
     """
     if session.settings.answer.system is not None:
         return system_rows(
-            session.settings.answer.system, questions, rankings, chunks, session, documents=documents
+            session.settings.answer.system,
+            questions,
+            rankings,
+            chunks,
+            session,
+            documents=documents,
+            from_ledger=from_ledger,
         )
     return _built_in_rows(questions, rankings, chunks, session, documents=documents)
 
@@ -218,20 +242,29 @@ def _built_in_rows(
     prompt: str | None = None,
     sampling: Sampling | None = None,
 ) -> AsyncIterator[Answer]:
-    texts = {document.id: document for document in documents}
-    by_question = {ranking.question_id: ranking for ranking in rankings}
-    by_id = {chunk.id: chunk for chunk in chunks}
+    contexts = _contexts_by_question(rankings, chunks, documents)
     retriever = rankings[0].retriever if rankings else "none"
-
-    def contexts(question: Question) -> list[Context]:
-        ranking = by_question.get(question.id)
-        return contexts_of(ranking, by_id, texts) if ranking else []
 
     def rows() -> AsyncIterator[Answer]:
         how = {"model": model, "prompt": prompt}
         return answer_given(questions, contexts, session, brought_by=retriever, sampling=sampling, **how)
 
     return in_rounds(rows, session, asking=rows)
+
+
+def _contexts_by_question(
+    rankings: Sequence[Ranking], chunks: Sequence[Chunk], documents: Iterable[Document]
+) -> Callable[[Question], list[Context]]:
+    """Return what gives the contexts of a question: none where it has no ranking."""
+    texts = {document.id: document for document in documents}
+    by_question = {ranking.question_id: ranking for ranking in rankings}
+    by_id = {chunk.id: chunk for chunk in chunks}
+
+    def contexts(question: Question) -> list[Context]:
+        ranking = by_question.get(question.id)
+        return contexts_of(ranking, by_id, texts) if ranking else []
+
+    return contexts
 
 
 def system_rows(
@@ -242,19 +275,30 @@ def system_rows(
     session: Session,
     *,
     documents: Iterable[Document] = (),
+    from_ledger: Counter[str] | None = None,
 ) -> AsyncIterator[Answer]:
     """Yield the answer of an application to every question, in order, as the system of this name.
 
-    name: one of `[systems]`, or `module:function`. rankings, chunks, documents: for the built-in RAG alone;
-    it retrieves anew where it names another retriever or k than `[retrieve]`, or rankings is empty. Raises
-    ConfigError for a name that is none and settings that cannot be, ModelError where nobody can be asked,
-    DataError for an answer sheet.
+    name: one of `[systems]`, `extractive`, or `module:function`. rankings, chunks, documents: for the
+    built-in RAG and the extractive one, which retrieve anew where they name another retriever or k than
+    `[retrieve]`, or rankings is empty. from_ledger: counts by system, while the rows are taken, the answers
+    that the ledger had. Raises ConfigError for a name that is none and settings that cannot be, ModelError
+    where nobody can be asked, DataError for an answer sheet.
     """
-    settings = session.settings
+    settings, counts = session.settings, Counter() if from_ledger is None else from_ledger
     declared = system_of(name, settings)
     match declared:
         case RagSystem():
             return _rag_rows(
+                name, declared, questions, rankings, chunks, session=session, documents=documents
+            )
+        case ExtractiveSystem():
+            if not chunks and not rankings:
+                raise ConfigError(
+                    f"system {name}: it quotes documents, and there are none. Name them as paths in "
+                    "[documents] of ragstone.toml; from Python give rankings, or chunks."
+                )
+            return _quoted_rows(
                 name, declared, questions, rankings, chunks, session=session, documents=documents
             )
         case SheetSystem():
@@ -262,11 +306,11 @@ def system_rows(
         case ChatSystem() if session.batching:
 
             def rows() -> AsyncIterator[Answer]:
-                return _asked_rows(name, declared, questions, session)
+                return _asked_rows(name, declared, questions, session, counts)
 
             return in_rounds(rows, session, asking=rows)
         case _:
-            return _asked_rows(name, declared, questions, session)
+            return _asked_rows(name, declared, questions, session, counts)
 
 
 async def _rag_rows(
@@ -279,12 +323,8 @@ async def _rag_rows(
     session: Session,
     documents: Iterable[Document],
 ) -> AsyncIterator[Answer]:
-    given, documents = session.settings.retrieve, list(documents)
-    wanted = msgspec.structs.replace(
-        given, retriever=declared.retriever or given.retriever, k=declared.k or given.k
-    )
-    if chunks and (wanted != given or not rankings):
-        rankings = await rank_questions(questions, chunks, session, documents=documents, declared=wanted)
+    documents = list(documents)
+    rankings = await _ranked_for(declared, questions, rankings, chunks, session, documents=documents)
     model = declared.model or session.settings.answer.model or session.settings.run.model
     made = _built_in_rows(
         questions,
@@ -300,16 +340,63 @@ async def _rag_rows(
         yield msgspec.structs.replace(answer, system=name)
 
 
+async def _quoted_rows(
+    name: str,
+    declared: ExtractiveSystem,
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking],
+    chunks: Sequence[Chunk],
+    *,
+    session: Session,
+    documents: Iterable[Document],
+) -> AsyncIterator[Answer]:
+    documents = list(documents)
+    rankings = await _ranked_for(declared, questions, rankings, chunks, session, documents=documents)
+    contexts = _contexts_by_question(rankings, chunks, documents)
+    session.systems[name] = "extractive"
+
+    def rows() -> Iterator[Given]:
+        return (Given(question, contexts(question)) for question in questions)
+
+    with session.progress(f"answer {name}", len(questions), session.state) as advance:
+        made = map_rows(QUOTING, rows, session, n_rows=len(questions), system=name, declared=declared)
+        async for answer, _heard in made:
+            advance()
+            yield answer
+
+
+async def _ranked_for(
+    declared: RagSystem | ExtractiveSystem,
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking],
+    chunks: Sequence[Chunk],
+    session: Session,
+    *,
+    documents: Sequence[Document],
+) -> Sequence[Ranking]:
+    """Return the rankings that a system answers from: new ones where it retrieves otherwise, or has none."""
+    given = session.settings.retrieve
+    wanted = retrieve_for(declared, given)
+    if chunks and (wanted != given or not rankings):
+        return await rank_questions(questions, chunks, session, documents=documents, declared=wanted)
+    return rankings
+
+
 async def _given(answers: Iterable[Answer]) -> AsyncIterator[Answer]:
     for answer in answers:
         yield answer
 
 
 async def _asked_rows(
-    name: str, declared: Asked, questions: Sequence[Question], session: Session
+    name: str,
+    declared: Asked,
+    questions: Sequence[Question],
+    session: Session,
+    from_ledger: Counter[str],
 ) -> AsyncIterator[Answer]:
     check_importable(name, session)
     system = await open_system(name, declared, session)
+    # On a cluster the doors of the workers are asked; what they count comes back with the budget alone.
     counted = session.budget if on_cluster(session) else system.door
     before = counted.from_ledger
     with session.progress(f"answer {name}", len(questions), session.state) as advance:
@@ -318,7 +405,7 @@ async def _asked_rows(
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[name])
             yield answer
-    session.kept[name] += counted.from_ledger - before
+    from_ledger[name] += counted.from_ledger - before
 
 
 async def answer_given(

@@ -1,7 +1,8 @@
 """The stages as plain functions on rows, for scripts and notebooks: what `import ragstone` offers."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.errors import DataError
-from ragstone.judging import Judge
+from ragstone.judging.leaves import read_no_answer
 from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.stages.answer import answer_rows
-from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.given import answers_or_questions
+from ragstone.stages.judge import AnyJudge, judge_rows, load_judges
 from ragstone.stages.notes import kept_notes
 from ragstone.stages.retrieve import rank_questions
 from ragstone.systems.chosen import chosen_system
@@ -24,9 +26,10 @@ LOG = logging.getLogger(__name__)
 
 
 def retrieve(
-    questions: Sequence[Question],
+    questions: Iterable[Question | dict[str, Any]],
     chunks: Sequence[Chunk],
     *,
+    columns: Mapping[str, str] | None = None,
     documents: Sequence[Document] = (),
     retriever: str | None = None,
     k: int | None = None,
@@ -41,6 +44,7 @@ def retrieve(
 ) -> Rows[Ranking]:
     """Return a ranking of at most k chunks for each question, best first.
 
+    questions: rows, or dicts or a data frame in anybody's columns; columns: field -> column of these.
     documents: those of the chunks; the results of a retriever behind HTTP are placed in them. retriever, k,
     embedder, where, match: in place of those in `settings` (default: ragstone.toml, else `bm25`, 5,
     `packaged` and no filter). budget, deadline, offline: of a reranker that asks a model; a question whose
@@ -48,7 +52,8 @@ def retrieve(
     retriever or tag, DataError for rows that are no list, MissingExtra without the package of an embedder or
     an index, ModelError where a model or a retriever behind HTTP cannot be had.
     """
-    _check_lists({Question: questions, Chunk: chunks, Document: documents})
+    _check_lists({Chunk: chunks, Document: documents})
+    asked = _questions(questions, columns)
     chosen = choose(
         settings or load_settings(),
         "retrieve",
@@ -62,16 +67,17 @@ def retrieve(
     async def work() -> Rows[Ranking]:
         caps = parse_caps(budget, deadline)
         async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
-            return Rows(await rank_questions(questions, chunks, session, documents=documents), Ranking)
+            return Rows(await rank_questions(asked, chunks, session, documents=documents), Ranking)
 
     return run_sync(work())
 
 
 def answer(
-    questions: Sequence[Question],
+    questions: Iterable[Question | dict[str, Any]],
     rankings: Sequence[Ranking] = (),
     chunks: Sequence[Chunk] = (),
     *,
+    columns: Mapping[str, str] | None = None,
     system: str | Callable[..., object] | None = None,
     documents: Sequence[Document] = (),
     model: str | None = None,
@@ -85,6 +91,7 @@ def answer(
 ) -> Rows[Answer]:
     """Return an application's answer to every question, in order.
 
+    questions: rows, or dicts or a data frame in anybody's columns; columns: field -> column of these.
     system: one of `[systems]`, `module:function`, or a Python callable, that of `[answer]` if absent; where
     neither names one, or a prompt is given, the built-in application. rankings, chunks, documents: what the
     built-in application answers from; documents are those that rankings name without a chunk. model, prompt:
@@ -94,7 +101,8 @@ def answer(
     warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
     key, unknown model, nobody there).
     """
-    _check_lists({Question: questions, Ranking: rankings, Chunk: chunks, Document: documents})
+    _check_lists({Ranking: rankings, Chunk: chunks, Document: documents})
+    asked = _questions(questions, columns)
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
@@ -106,9 +114,10 @@ def answer(
             chosen, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
             session.callables |= callables
-            made = answer_rows(questions, rankings, chunks, session, documents=documents)
+            from_ledger: Counter[str] = Counter()
+            made = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
             rows = Rows([row async for row in made], Answer)
-            for note in kept_notes(rows, session.kept, chosen):
+            for note in kept_notes(rows, from_ledger, chosen):
                 LOG.warning(note)
             return rows
 
@@ -118,7 +127,8 @@ def answer(
 def judge(
     answers: Iterable[Answer | dict[str, Any]],
     *,
-    judges: Iterable[str | Path | Judge],
+    judges: Iterable[AnyJudge],
+    columns: Mapping[str, str] | None = None,
     model: str | None = None,
     one_call: bool | None = None,
     settings: Settings | None = None,
@@ -130,17 +140,23 @@ def judge(
 ) -> Rows[Judgement]:
     """Return every judge's judgements of every answer: all answers by the first judge, then by the next.
 
-    answers: rows, or dicts with the column names of any tool that `read_rows` understands. judges: names,
-    paths of judge files, or Judge values. model: asked by those judges that ask one, in place of the one
-    in `settings` (default: ragstone.toml). one_call: judges whose replies fit into one are asked together;
-    their judgements then carry `NAME@together`. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what
-    they cut off has the status `over_budget` or `timeout`. batch: by the provider's batch API, cheaper, in
-    hours. Raises DataError for a row that cannot be read or a second one with its question_id and system,
-    ConfigError for an unknown judge, ModelError when no call can succeed.
+    answers: rows, or dicts or a data frame with the column names of any tool that `read_rows` understands;
+    questions will do where no judge reads an answer. columns: field -> column, where they are others. judges:
+    names,
+    paths of judge files, Judge values, or Python functions (see judge_function). model: asked by those judges
+    that ask one, in place of the one in `settings` (default: ragstone.toml). one_call: judges whose replies
+    fit into one are asked together; their judgements then carry `NAME@together`. budget: e.g. `100calls` or
+    `2usd`; deadline: e.g. `30m`; what they cut off has the status `over_budget` or `timeout`. batch: by the
+    provider's batch API, cheaper, in hours. Raises DataError for a row that cannot be read or a second one
+    with its question_id and system, ConfigError for an unknown judge, ModelError when no call can succeed.
     """
-    rows = parse_rows(answers, Answer)
     chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
     found = load_judges(judges)
+    if read_no_answer(found):
+        held = list(answers) if isinstance(answers, Iterator) else answers  # it may be read twice
+        rows = list(answers_or_questions(lambda kind: parse_rows(held, kind, columns=columns)))
+    else:
+        rows = parse_rows(answers, Answer, columns=columns)
 
     async def work() -> Rows[Judgement]:
         caps = parse_caps(budget, deadline)
@@ -151,6 +167,18 @@ def judge(
             return Rows([row async for row in judged], Judgement)
 
     return run_sync(work())
+
+
+def _questions(
+    given: Iterable[Question | dict[str, Any]], columns: Mapping[str, str] | None
+) -> Sequence[Question]:
+    """Return questions as rows. Raises DataError."""
+    if isinstance(given, Sequence) and not any(isinstance(row, dict) for row in given):
+        _check_lists({Question: given})
+        return [row for row in given if isinstance(row, Question)]
+    if isinstance(given, Iterator):
+        _check_lists({Question: given})  # type: ignore[dict-item]  # it says why
+    return parse_rows(given, Question, columns=columns)
 
 
 def _check_lists(given: Mapping[type, Sequence[object]]) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected import CorrectedMean, corrected_means
+from ragstone.agreement.corrected import corrected_means
+from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.agreement.grading import report_cards
 from ragstone.config import Settings
 from ragstone.engine.session import Session

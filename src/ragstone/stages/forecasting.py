@@ -7,6 +7,7 @@ from pathlib import Path
 from ragstone.config import Settings
 from ragstone.engine.session import Session, forecast_of
 from ragstone.judging import Judge
+from ragstone.judging.leaves import read_no_answer
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer
 from ragstone.stages.given import sheet_rows
@@ -29,7 +30,8 @@ def forecast_judging(
     """Return what judging a file would ask. Raises what judge_sheet raises before it makes a call."""
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        await hear_judging(sheet_rows(sheet, questions, limit), judges, session, forecaster)
+        rows = sheet_rows(sheet, questions, limit, bare=read_no_answer(judges))
+        await hear_judging(rows, judges, session, forecaster)
 
     return forecast_of(settings, work)
 

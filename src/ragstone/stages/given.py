@@ -1,30 +1,68 @@
 """The rows that a command is given: an answer sheet with its questions, or the questions."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from ragstone.config import Settings
-from ragstone.errors import ConfigError
+from ragstone.errors import ColumnsError, ConfigError
 from ragstone.records import Answer, Question
-from ragstone.systems.sheet import join_questions
+from ragstone.systems.rows import join_questions, unanswered, with_columns
 from ragstone.tables import read_rows
 
 
 def sheet_rows(
-    sheet: Path | Sequence[Path], questions: Path | None, limit: int | None
+    sheet: Path | Sequence[Path], questions: Path | None, limit: int | None, *, bare: bool = False
 ) -> Callable[[], Iterator[Answer]]:
-    """Return a function that reads the answers of files anew each time, joined with their questions."""
+    """Return a function that reads the answers of files anew each time, joined with their questions.
+
+    bare: whether questions will do, since nobody reads an answer.
+    """
     asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
-    sheets = paths_of(sheet)
-    return lambda: islice(
-        join_questions(chain.from_iterable(read_rows(one, Answer) for one in sheets), asked), limit
-    )
+
+    def answers_of(file: Path) -> Iterator[Answer]:
+        return answers_or_questions(partial(read_rows, file)) if bare else read_rows(file, Answer)
+
+    def rows() -> Iterator[Answer]:
+        read = chain.from_iterable(map(answers_of, paths_of(sheet)))
+        return islice(with_columns(join_questions(read, asked), asked), limit)
+
+    return rows
+
+
+def answers_or_questions(read: Callable[[type], Iterable[Any]]) -> Iterator[Answer]:
+    """Yield the answers that `read` gives; where no column holds any, its questions, with empty ones."""
+    answers: Iterator[Answer] = iter(())
+    try:
+        answers = iter(read(Answer))
+        first = next(answers, None)
+    except ColumnsError:
+        for question in read(Question):
+            yield msgspec.structs.replace(unanswered(question, "default"), metadata=question.metadata)
+        return
+    if first is not None:
+        yield first
+        yield from answers
 
 
 def paths_of(sheet: Path | Sequence[Path]) -> list[Path]:
     """Return the files of an answer sheet, each once."""
     return [sheet] if isinstance(sheet, Path) else list(dict.fromkeys(sheet))
+
+
+def judgements_of(path: Path) -> Path:
+    """Return the file of judgements that a path names: itself, or that of a run's folder."""
+    return path / "judgements.jsonl" if path.is_dir() and (path / "judgements.jsonl").is_file() else path
+
+
+def answers_of(path: Path) -> Path | None:
+    """Return the file of answers of a run's folder; None for another path."""
+    answers = path / "answers.jsonl"
+    return answers if answers.is_file() else None
 
 
 def asked_questions(settings: Settings) -> list[Question]:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus.file import File, IngestOptions, Skipped
+from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.ingest import Corpus, corpus_of_rows, read_corpus, unique_ids
 from ragstone.corpus.parallel import ReadingProcess
 from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.engine.mapping import map_rows, on_cluster
 from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
+from ragstone.files.file import File
 from ragstone.records import Document
 from ragstone.tables.storage import Place
 

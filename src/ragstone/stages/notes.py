@@ -3,18 +3,23 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected import RANDOM_SAMPLE, CorrectedMean
+from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.config import AgreeSection, RetrieveSection, Settings
-from ragstone.corpus.duplicates import Duplicate
-from ragstone.corpus.file import Skipped
 from ragstone.judging import Judge, MetricSummary
 from ragstone.judging.finding import lacks
 from ragstone.judging.leaves import identities
+from ragstone.judging.savings import CascadeSavings
 from ragstone.records import NO_MODEL, Answer, Question, Ranking
+from ragstone.report.summary import Calls, RunSummary
 from ragstone.report.wording import plural
-from ragstone.retrieval.deps import question_tags
+from ragstone.version import __version__
+
+if TYPE_CHECKING:
+    from ragstone.corpus.duplicates import Duplicate
+    from ragstone.corpus.file import Skipped
 
 MOST_MESSAGE = 300  # characters of a message
 
@@ -96,7 +101,7 @@ BASELINES = {"correctness": "containment", "faithfulness": "grounding", "answere
 def plain_notes(
     metrics: Sequence[MetricSummary],
     cards: Sequence[ReportCard] = (),
-    skipped: Sequence[Skipped] = (),
+    skipped: "Sequence[Skipped]" = (),
     missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[str]:
     """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
@@ -113,7 +118,7 @@ def plain_notes(
             f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
             "measures are too low."
         )
-    notes += [_failed(metric) for metric in metrics if _n_failed(metric)]
+    notes += [_failed(metric) for metric in metrics if n_failed(metric)]
     notes += _lacking(metrics)
     carded = {(card.judge, card.model) for card in cards}
     judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
@@ -217,7 +222,7 @@ def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     ]
 
 
-def duplicate_notes(duplicates: Sequence[Duplicate], done: str) -> list[str]:
+def duplicate_notes(duplicates: "Sequence[Duplicate]", done: str) -> list[str]:
     """Return the note that documents repeat others; done: `report`, or `drop` where they were left out."""
     if not duplicates:
         return []
@@ -235,6 +240,8 @@ def ranking_notes(
     rankings: Sequence[Ranking], questions: Sequence[Question], declared: RetrieveSection
 ) -> list[str]:
     """Return what went otherwise than a reader of the rankings would think, each with its count."""
+    from ragstone.retrieval.deps import question_tags
+
     notes = []
     known = {key for question in questions for key in question_tags(question)}
     notes += [
@@ -285,18 +292,34 @@ def _shown(texts: Sequence[str]) -> str:
     return "; ".join(texts[:SHOWN]) + _more(texts)
 
 
-def _n_failed(metric: MetricSummary) -> int:
+def n_failed(metric: MetricSummary) -> int:
     """Return how many judgements failed by the judge; those of answers that failed are told by themselves."""
     return sum(n for status, n in metric.statuses.items() if status not in NO_FAILURE_OF_JUDGES)
 
 
 def _failed(metric: MetricSummary) -> str:
     return (
-        f"{metric.judge} of {metric.system}: {_n_failed(metric)} of {metric.n_rows} judgements failed, and "
-        "the mean leaves them out; the field `error` says why. Run again (a file that exists needs --force): "
-        "they alone are asked anew."
+        f"{metric.judge} of {metric.system}: {n_failed(metric)} of {metric.n_rows} judgements failed, and "
+        "the mean leaves them out; the field `error` says why. Run the same "
+        "command again: they alone are asked anew."
     )
 
 
 def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
     return f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+
+
+def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[CascadeSavings]) -> RunSummary:
+    """Return what judgements alone say: their means, what cascades saved, and what to know of them."""
+    return RunSummary(
+        name=name,
+        version=__version__,
+        models={},
+        counts={"judgements": sum(metric.n_rows for metric in metrics)},
+        retrieval=[],
+        metrics=metrics,
+        cards=[],
+        calls=Calls(),
+        notes=failed_answers_notes(metrics) + plain_notes(metrics),
+        cascades=cascades,
+    )

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from ragstone.config import Settings, load_settings
-from ragstone.corpus.language import detect_languages
 from ragstone.dataset.logs.exchange import Columns, LoggedExchange, judged_qualities
 from ragstone.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
 from ragstone.dataset.logs.sampling import By, DrawnSample, Sampled, SamplingMethod, TopicShare, draw
@@ -16,6 +15,7 @@ from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.errors import DataError
+from ragstone.files.language import detect_languages
 from ragstone.privacy.masking import OwnWords, mask_texts, own_words
 from ragstone.records import Answer, Context, Judgement, Question
 from ragstone.tables import read_rows

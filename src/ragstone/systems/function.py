@@ -1,24 +1,23 @@
 """An application that is a Python callable: sync ones run in threads; whatever becomes of them is told."""
 
-import asyncio
-import contextvars
-import hashlib
-import importlib
 import inspect
 import secrets
-import sys
-import threading
 import time
-import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 
 from ragstone.config import PythonSystem
+from ragstone.config.python_function import (
+    Function,
+    call_within,
+    load_object,
+    module_digest,
+    module_holding,
+    raised,
+)
 from ragstone.errors import ConfigError, DataError
 from ragstone.llm import CallFailed, Message, Prompt
 from ragstone.llm.prompt import Completion
@@ -26,15 +25,6 @@ from ragstone.llm.transport import AppFailed, Endpoint
 from ragstone.records import Answer, Question
 from ragstone.systems.said import SystemReply, completion_of
 from ragstone.tables.reading import parse_row
-
-Function = Callable[..., object]
-
-
-class _Unruly(Exception):
-    """What a callable raised, where no future carries it (StopIteration) or it ends the loop (SystemExit)."""
-
-    def __init__(self, mistake: BaseException) -> None:
-        self.mistake = mistake
 
 
 class Callee(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,51 +49,10 @@ async def load_callee(call: str, folder: Path, where: str) -> Callee:
 
     Raises ConfigError where it cannot be imported, is not there, or cannot be called with a question.
     """
-    found, module = await load_object(call, folder, where)
+    found, module = load_object(call, folder, where)
     wants_row = _takes_row(found, call, where)
     assert callable(found)
-    return Callee(function=found, identity=f"python/{call}#{_digest(module)}", wants_row=wants_row)
-
-
-async def load_object(call: str, folder: Path, where: str) -> tuple[object, ModuleType]:
-    """Return what `module:name` names, and its module, which is looked for in the folder too.
-
-    Raises ConfigError where it cannot be imported or is not there.
-    """
-    module_name, _, path = call.partition(":")
-    if not module_name or not path:
-        raise ConfigError(f"{where}: call = {call!r}: write it as module:function, e.g. my_app.rag:answer.")
-    here = _look_in(folder)
-    importing = asyncio.ensure_future(_import(module_name))
-    await asyncio.wait({importing})  # a module may raise anything, and this lets it be looked at
-    mistake = importing.exception()
-    if mistake is not None:
-        raise ConfigError(
-            f"{where}: {module_name} cannot be imported: {_raised(mistake)}. It is looked for in {here}, and "
-            "where this Python finds its packages."
-        )
-    module = importing.result()
-    found: object = module
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    if found is None:
-        raise ConfigError(f"{where}: the module {module_name} has no {path!r}. Check call = {call!r}.")
-    return found, module
-
-
-def _look_in(folder: Path) -> str:
-    """Let modules be found in a folder, for good: they may import their neighbours when they are called."""
-    here = str(folder.resolve())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    return here
-
-
-async def _import(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except SystemExit as mistake:
-        raise _Unruly(mistake) from None
+    return Callee(function=found, identity=f"python/{call}#{module_digest(module)}", wants_row=wants_row)
 
 
 def callee_of(function: Function) -> tuple[str, Callee]:
@@ -113,23 +62,10 @@ def callee_of(function: Function) -> tuple[str, Callee]:
     function returns, what a notebook defines) nobody can tell whether it is the same as before, so its
     answers are found again by nobody. Raises ConfigError for one that cannot be called with a question.
     """
-    qualified = getattr(function, "__qualname__", type(function).__qualname__)
-    module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
-    name = f"{module.__name__ if module else '?'}:{qualified}"
-    found: object = module
-    for part in qualified.split("."):
-        found = getattr(found, part, None)
-    known = module is not None and found is function and getattr(module, "__file__", None)
-    digest = _digest(module) if known and module else secrets.token_hex(8)
+    name, module = module_holding(function)
+    digest = module_digest(module) if module else secrets.token_hex(8)
     wants_row = _takes_row(function, name, f"system = {name}")
     return name, Callee(function=function, identity=f"python/{name}#{digest}", wants_row=wants_row)
-
-
-def _digest(module: ModuleType) -> str:
-    """Return the digest of a module's file; of one without a file, of its name."""
-    file = getattr(module, "__file__", None)
-    content = Path(file).read_bytes() if file else module.__name__.encode()
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def _takes_row(function: object, name: str, where: str) -> bool:
@@ -180,55 +116,8 @@ async def _outcome(function: Function, asked: str | Question, timeout_s: float, 
     if running is None:
         raise CallFailed("timeout", f"{where} did not return within {timeout_s:g} s")
     if running[1] is not None:
-        raise AppFailed("error", f"{where} raised {_raised(running[1])}")
+        raise AppFailed("error", f"{where} raised {raised(running[1])}")
     return running[0]
-
-
-async def call_within(
-    timeout_s: float, function: Function, asked: object
-) -> tuple[object, BaseException | None] | None:
-    """Return what a callable returns and what it raises; None where it does neither in time."""
-    running = asyncio.ensure_future(_call(function, asked))
-    try:
-        await asyncio.wait({running}, timeout=timeout_s)
-    finally:
-        if not running.done():
-            running.cancel()
-    if not running.done():
-        return None
-    mistake = asyncio.CancelledError() if running.cancelled() else running.exception()
-    if mistake is None:
-        return running.result(), None
-    return None, mistake.mistake if isinstance(mistake, _Unruly) else mistake
-
-
-async def _call(function: Function, asked: object) -> object:
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - an object may be called through a coroutine
-    )
-    try:
-        returned = function(asked) if is_async else await _in_thread(function, asked)
-        return await returned if inspect.isawaitable(returned) else returned
-    except SystemExit as mistake:
-        raise _Unruly(mistake) from None
-
-
-async def _in_thread(function: Function, asked: object) -> object:
-    """Return what a function returns in a thread of its own, which ends with the process."""
-    landed: Future[object] = Future()
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            landed.set_result(context.run(function, asked))
-        except StopIteration as mistake:
-            landed.set_exception(_Unruly(mistake))
-        except BaseException as mistake:  # noqa: BLE001 - it is raised where the result is waited for
-            landed.set_exception(mistake)
-
-    landed.set_running_or_notify_cancel()
-    threading.Thread(target=work, name="ragstone-system", daemon=True).start()
-    return await asyncio.wrap_future(landed)
 
 
 def _completion(returned: object, seconds: float, where: str) -> Completion:
@@ -267,14 +156,3 @@ def _row(returned: object, where: str) -> Answer:
 
 def _shown(value: object) -> str:
     return "None" if value is None else f"{type(value).__name__} ({str(value)[:60]!r})"
-
-
-def _raised(mistake: BaseException) -> str:
-    """Return an exception in one line: its kind, its message, and the last line of its traceback."""
-    mistake = mistake.mistake if isinstance(mistake, _Unruly) else mistake
-    words = " ".join("".join(traceback.format_exception_only(mistake)).split())[:400]
-    frames = traceback.extract_tb(mistake.__traceback__)
-    if not frames:
-        return words
-    last = frames[-1]
-    return f"{words} ({Path(last.filename).name}, line {last.lineno}, in {last.name}: {last.line})"

@@ -9,7 +9,7 @@ from ragstone.llm import Ask, CallFailed
 from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking, RankingItem
 from ragstone.retrieval.passages import text_of
 from ragstone.systems.prompting import AnsweringPrompt, render_question
-from ragstone.systems.said import unanswered
+from ragstone.systems.rows import unanswered
 
 
 def contexts_of(

@@ -8,6 +8,7 @@ from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.llm.limits import GivenUp
 from ragstone.llm.prompt import Completion
 from ragstone.records import Answer, Context, Metadata, Question, Usage
+from ragstone.systems.rows import unanswered
 
 # For a forecast alone: a system that tells its contexts is taken to tell so many, each as long as an answer.
 CONTEXTS = 3
@@ -49,20 +50,6 @@ def read_said(reply: Reply, question: Question, *, tells_contexts: bool) -> Syst
     # Each question's own, for the calls of judges that are alike are counted once.
     contexts = [Context(text=f"{question.id} {number}. {reply.text}") for number in range(CONTEXTS)]
     return SystemReply(answer=reply.text, contexts=contexts if tells_contexts else None)
-
-
-def unanswered(question: Question, system: str, contexts: list[Context] | None = None) -> Answer:
-    """Return the row of a question as it is before the system has answered."""
-    return Answer(
-        question_id=question.id,
-        answer="",
-        system=system,
-        contexts=contexts,
-        question=question.question,
-        reference=question.reference,
-        answerable=question.answerable,
-        tags=question.tags,
-    )
 
 
 async def answer_by(ask: Ask, prompt: Prompt, question: Question, *, system: str, read: Read) -> Answer:

@@ -1,6 +1,6 @@
-"""Answer sheets made elsewhere: answers and, where they stand in another file, their questions."""
+"""Answer sheets made elsewhere, as the answers of a system."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,24 +8,8 @@ import msgspec
 from ragstone.config import SheetSystem
 from ragstone.errors import DataError, nearest
 from ragstone.records import Answer, Question
-from ragstone.systems.said import unanswered
+from ragstone.systems.rows import join_questions, unanswered
 from ragstone.tables import read_rows
-
-
-def join_questions(answers: Iterable[Answer], questions: Mapping[str, Question]) -> Iterator[Answer]:
-    """Yield the answers with what the questions of the same id tell; what a row says itself stays."""
-    for answer in answers:
-        question = questions.get(answer.question_id)
-        if question is None:
-            yield answer
-            continue
-        yield msgspec.structs.replace(
-            answer,
-            question=answer.question or question.question,
-            reference=answer.reference or question.reference,
-            answerable=question.answerable if answer.answerable is None else answer.answerable,
-            tags=answer.tags or question.tags,
-        )
 
 
 def answers_of_sheet(

@@ -1,89 +1,191 @@
 """Rows in the columns of other tools -> rows in ours: the field of each name, and the shape of its values.
 
-The names stand in names.py. The first that is present wins; a column that is not used goes to `metadata`.
+The names stand in names.py, those that are only near in nearness.py. The first that is present wins; a column
+that is not used goes to `metadata`.
 """
 
 import ast
 import functools
 import math
+import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any
 
 import msgspec
 
-from ragstone.records import Context
-from ragstone.tables.names import CONTEXT_TEXT, accepted_names, fields_of
+from ragstone.records import Answer, Context
+from ragstone.tables.names import ALIASES, CONTEXT_TEXT, accepted_names, fields_of, fold
+from ragstone.tables.nearness import near_field
 
 YES = {"true", "yes", "correct", "right", "1", "pass", "passed"}
 NO = {"false", "no", "incorrect", "wrong", "0", "fail", "failed"}
 
 
-class Spot(NamedTuple):
-    """Where a column goes: the field, and the function that gives its value our shape."""
+class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """How a user wants files to be read.
 
-    field: str
-    shape: Callable[[Any], Any] | None
+    columns: field -> column. worksheet: of a workbook. words: a label that is a word -> its score. lenient: a
+    column that a file lacks was meant for another one.
+    """
+
+    columns: Mapping[str, str] = {}
+    worksheet: str | None = None
+    words: Mapping[str, float] = {}
+    lenient: bool = False
+
+
+CHOICE: ContextVar[ColumnChoice] = ContextVar("columns", default=ColumnChoice())  # noqa: B039 - it is frozen
+"""The choice that holds for every file that a command reads: set by the command line alone, where the option
+`--column` is one for all files. Functions take it as a parameter."""
+
+
+class ColumnPlan(msgspec.Struct, frozen=True):
+    """Which columns hold which field; the first with a value wins. guesses: near names -> field."""
+
+    fields: dict[str, tuple[str, ...]]
+    guesses: dict[str, str] = {}
+
+    def spare(self, raw: Mapping[str, Any]) -> list[str]:
+        """Return the columns of a row that no field is read from."""
+        used = {column for columns in self.fields.values() for column in columns}
+        return [name for name in raw if name and name not in used]
 
 
 @functools.cache
-def columns_of(row_type: type) -> dict[str, Spot]:
-    """Return every column name that is understood and where it goes; no name goes to two fields."""
+def known_columns(row_type: type) -> dict[str, tuple[str, int]]:
+    """Return every column name that is understood, folded, with its field and its place among the names."""
+    fields = dict.fromkeys((*fields_of(row_type), *ALIASES.get(row_type, ())))
     return {
-        name: Spot(field, SHAPES.get(field))
-        for field in fields_of(row_type)
-        for name in accepted_names(row_type, field)
+        fold(name): (field, place)
+        for field in reversed(fields)
+        for place, name in reversed([*enumerate(accepted_names(row_type, field))])
     }
 
 
-def to_canonical(raw: Mapping[str, Any], row_type: type) -> dict[str, Any]:
+def field_of(column: str, row_type: type) -> str | None:
+    """Return the field that a column is read as, by its name alone; None for an unknown one."""
+    known = known_columns(row_type).get(fold(column))
+    return known[0] if known and _is_meant(column, known[0]) else None
+
+
+def _is_meant(column: str, field: str) -> bool:
+    """Say whether a name means a field: `Tags` of a sheet of an office is no object of ours, `tags` is."""
+    return column == field or (SHAPES.get(field) is not as_object and field not in ("kind", "error"))
+
+
+def plan_columns(
+    raw: Mapping[str, Any], row_type: type, chosen: Mapping[str, str] | None = None
+) -> ColumnPlan:
+    """Return what each column of a row is read as. chosen: field -> column, before all names."""
+    meant = {field: find_column(column, raw) for field, column in (chosen or {}).items()}
+    chosen = {field: column for field, column in meant.items() if column is not None}
+    found: dict[str, list[tuple[int, bool, int, str]]] = {}
+    for at, column in enumerate(raw):
+        field = field_of(column, row_type)
+        if field is not None and column not in chosen.values():
+            place = known_columns(row_type)[fold(column)][1]
+            is_other = column not in accepted_names(row_type, field)
+            found.setdefault(field, []).append((place, is_other, at, column))
+    fields = {field: tuple(column for *_, column in sorted(columns)) for field, columns in found.items()}
+    return ColumnPlan(fields | {field: (column, *fields.get(field, ())) for field, column in chosen.items()})
+
+
+def with_guesses(plan: ColumnPlan, raw: Mapping[str, Any], row_type: type) -> ColumnPlan:
+    """Return a plan in which a near name is taken for a field that no column has by a known name.
+
+    Only the one column that is near is taken: of two, none.
+    """
+    near: dict[str, list[str]] = {}
+    for column in plan.spare(raw):
+        field = near_field(column, row_type)
+        if field is not None and field not in plan.fields and _could_be(raw[column], field):
+            near.setdefault(field, []).append(column)
+    guesses = {columns[0]: field for field, columns in near.items() if len(columns) == 1}
+    return ColumnPlan(plan.fields | {field: (column,) for column, field in guesses.items()}, guesses)
+
+
+def find_column(column: str, there: Collection[str]) -> str | None:
+    """Return the column that a user means: so spelled, else in another case, else a path into objects."""
+    if column in there:
+        return column
+    same = [name for name in there if fold(name) == fold(column)]
+    return same[0] if len(same) == 1 else column if column.partition(".")[0] in there else None
+
+
+def value_at(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column, else of a path into objects (`output.text`); None where there is none."""
+    if column in row:
+        return row[column]
+    first, _, rest = column.partition(".")
+    inner = row.get(first)
+    return value_at(inner, rest) if rest and isinstance(inner, Mapping) else None
+
+
+_PASSAGE = 20  # characters: a shorter text is the name of a source, and not what stands there
+
+
+def _could_be(value: object, field: str) -> bool:
+    """Say whether the value of a near column can be one of the field. Of a blank one nothing is known."""
+    if is_absent(value) or value == "":
+        return True
+    if field == "contexts":
+        return not isinstance(value, str) or len(value) >= _PASSAGE
+    return field == "score" or isinstance(value, str | list)
+
+
+def is_absent(value: object) -> bool:
+    """Say whether there is no value: null, and NaN, NaT and NA of data frames."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN differs from itself
+    except (TypeError, ValueError):  # pandas.NA says neither yes nor no
+        return type(value).__name__ == "NAType"
+
+
+NULL_ANSWER = "the sheet has no answer here (null)"
+
+
+def to_canonical(raw: Mapping[str, Any], row_type: type, plan: ColumnPlan | None = None) -> dict[str, Any]:
     """Return the row with our field names and value shapes; unused columns are gathered in `metadata`.
 
-    Absent, null, NaN and (in lists) empty values are left out, so that the next alias has its turn.
+    Absent, null, NaN and (in lists) empty values are left out, so that the next alias has its turn. An answer
+    that is null is the application's failure: it is empty, and `error` says so.
     Raises ValueError or TypeError for a value that cannot be understood.
     """
-    columns = columns_of(row_type)
+    plan = plan or plan_columns(raw, row_type)
     row: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
-    for name, value in raw.items():
-        if value is None or value != value:  # NaN differs from itself
-            continue
-        spot = columns.get(name)
-        if spot is None:
-            rest[name] = value
-            continue
-        field, shape = spot
-        if name != field and _has_better(raw, row_type, field, name):
-            shaped = None
-        else:
+    passed: set[str] = set()
+    for field, columns in plan.fields.items():
+        shape = SHAPES.get(field)
+        for column in columns:
+            value = raw.get(column) if column in raw else value_at(raw, column)
+            if is_absent(value):
+                continue
             shaped = value if shape is None else shape(value)
-        if shaped is not None:
-            row[field] = shaped
-        elif name != field and value != "":
-            rest[name] = value
+            if shaped is None:
+                continue
+            if field not in row:
+                row[field] = shaped
+                passed.add(column)
+            break
+        passed.update(column for column in columns if column == field or raw.get(column) == "")
+    rest = {name: value for name, value in raw.items() if name not in passed and not is_absent(value)}
+    if row_type is Answer and "answer" not in row and ("answer" in plan.fields or "error" in row):
+        row |= {"answer": "", "error": row.get("error") or NULL_ANSWER}
+    for field in row.keys() - set(fields_of(row_type)):  # what a label is found by, and does not hold
+        rest = {field: row.pop(field), **rest}
     if rest:
         row["metadata"] = {**row.get("metadata", {}), **rest}
     return row
 
 
-def _has_better(raw: Mapping[str, Any], row_type: type, field: str, column: str) -> bool:
-    """Return whether a name that goes before this column's holds a value for the field."""
-    shape = SHAPES.get(field, _as_it_is)
-    for name in accepted_names(row_type, field):
-        if name == column:
-            return False
-        value = raw.get(name)
-        if value is not None and value == value and shape(value) is not None:
-            return True
-    return False
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def as_id(value: Any) -> str | None:
     """Ids are text; whole numbers are accepted from tools that count rows."""
+    if isinstance(value, float) and value.is_integer():  # of a column in which others are absent
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise TypeError(f"an id must be text or a whole number, not {value!r}")
     return str(value) or None
@@ -166,15 +268,37 @@ def _with_text_ids(context: dict[str, Any]) -> dict[str, Any]:
     return context | {name: as_id(context[name]) for name in numbers} if numbers else context
 
 
+_SHARE = re.compile(r"([-+]?[\d.,]+)\s*%")
+_COMMA = re.compile(r"[-+]?\d*,(?:\d{1,2}|\d{4,})")  # three digits after it may be thousands
+
+
+class UnknownWord(ValueError):
+    """A label is a word, and nobody has said what it stands for."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(f"{word!r} is no number and no yes or no")
+        self.word = word
+
+
 def as_number(value: Any) -> float:
-    """A score as a number; true/false, yes/no and right/wrong become 1 and 0."""
+    """A score as a number: yes/no and right/wrong become 1 and 0, `50 %` 0.5; `0,5` is read as in Europe.
+
+    Raises ValueError; of a word UnknownWord.
+    """
+    unit = 1.0
+    written = value
     if isinstance(value, str):
         word = value.strip().casefold()
         if word in YES or word in NO:
             return float(word in YES)
+        share = _SHARE.fullmatch(word)
+        written, unit = (share[1], 100.0) if share else (word, 1.0)
+        written = written.replace(",", ".") if _COMMA.fullmatch(written) else written
     try:
-        number = float(value)
+        number = float(written) / unit
     except (TypeError, ValueError):
+        if isinstance(value, str):
+            raise UnknownWord(value.strip()) from None
         raise ValueError(f"{value!r} is no number and no yes or no") from None
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is no finite number")

@@ -1,10 +1,12 @@
 """What other tools call our fields: one table of names, of columns in files, in logs and in traces.
 
 Names come from the documented exports of ragas, deepeval, promptfoo, Phoenix, Hugging Face data sets, BEIR
-and SQuAD, and from what logs of applications use. The first name that is present wins.
+and SQuAD, and from what logs of applications use. The first name that is present wins. Case, spaces,
+underscores and hyphens do not count; names that are only near are in nearness.py.
 """
 
 import functools
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -45,7 +47,10 @@ ALIASES: dict[type, dict[str, tuple[str, ...]]] = {
     Answer: {
         "question_id": ID,
         "question": QUESTION,
-        "answer": ("response", "output", "actual_output", "prediction", "generated_answer", "completion"),
+        "answer": (
+            *("response", "output", "actual_output", "prediction", "generated_answer", "completion"),
+            "prediction_text",
+        ),
         "reference": REFERENCE,
         "contexts": ("retrieved_contexts", "retrieval_context", "retrieved_context", "context"),
         "system": ("model", "model_name", "provider"),
@@ -53,6 +58,7 @@ ALIASES: dict[type, dict[str, tuple[str, ...]]] = {
     Judgement: {},
     Label: {
         "question_id": ID,
+        "question": QUESTION,  # no field of a label: it stands in its metadata, and its id is made from it
         "score": ("human_label", "human_score", "label", "rating", "grade"),
         "system": ("model", "model_name", "provider"),
         "annotator": ("rater", "annotator_id"),
@@ -71,6 +77,14 @@ def fields_of(row_type: type) -> tuple[str, ...]:
 def accepted_names(row_type: type, field: str) -> tuple[str, ...]:
     """Return every column name that is read as `field`, the canonical one first."""
     return (field, *ALIASES[row_type].get(field, ()))
+
+
+_NO_MATTER = re.compile(r"[\s_\-\ufeff]+")
+
+
+def fold(name: str) -> str:
+    """Return a column name without what does not count: case, spaces, underscores and hyphens."""
+    return _NO_MATTER.sub("", name).casefold()
 
 
 # In logs and traces further names are taken, for there nothing else can be meant.

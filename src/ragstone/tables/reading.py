@@ -1,34 +1,44 @@
-"""Files of rows -> rows: JSONL, JSON, CSV, TSV and Parquet by their ending, streamed."""
+"""Files of rows, data frames and dicts -> rows, streamed; in anybody's columns."""
 
-import contextlib
-import csv
-import functools
-import gzip
 import hashlib
-import io
-import zlib
+import logging
+import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any, AnyStr, BinaryIO, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import ColumnsError, ConfigError, DataError, nearest
+from ragstone.files.sheet import SECOND, FileTable
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
-from ragstone.tables.cells import csv_reader, unguarded
-from ragstone.tables.columns import to_canonical
+from ragstone.tables.columns import (
+    CHOICE,
+    ColumnChoice,
+    ColumnPlan,
+    UnknownWord,
+    as_number,
+    field_of,
+    find_column,
+    is_absent,
+    plan_columns,
+    to_canonical,
+    with_guesses,
+)
 from ragstone.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
-from ragstone.tables.interchange.recognise import answers_in, is_result
-from ragstone.tables.names import accepted_names
+from ragstone.tables.formats import FLAT, READERS, ending_of, read_xlsx, reader_of
+from ragstone.tables.interchange.recognise import answers_in
+from ragstone.tables.names import ALIASES, accepted_names, fields_of
+from ragstone.tables.nearness import names_speaker
 from ragstone.tables.shards import shards_of
-from ragstone.tables.storage import Place, below, exists, local_path, open_bytes, told, url_of
+from ragstone.tables.storage import Place, below, exists, local_path, told, url_of
 
+LOG = logging.getLogger(__name__)
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
 
 SHOWN_ERRORS = 10
-# Bytes or characters, also of a cell: longer ones are no row, and would fill memory.
-MOST_OF_A_LINE = 64 << 20
 
 # What makes a row one of a kind. Labels repeat on purpose: several annotators, and the same one again.
 IDENTITY: dict[type, tuple[str, ...]] = {
@@ -40,46 +50,82 @@ IDENTITY: dict[type, tuple[str, ...]] = {
     Judgement: ("question_id", "system", "judge", "metric", "model"),
     Label: (),
 }
+MADE_IDS: dict[type, str] = {Answer: "question_id", Label: "question_id", Question: "id"}
+"""The id that is made from the question's text where a row has none."""
 
 
-def read_rows(path: Place, row_type: type[RowT]) -> Iterator[RowT]:
+def read_rows(
+    path: Place,
+    row_type: type[RowT],
+    *,
+    columns: Mapping[str, str] | None = None,
+    worksheet: str | None = None,
+    words: Mapping[str, float] | None = None,
+) -> Iterator[RowT]:
     """Yield the rows of a file in file order.
 
     Other tools' column names are understood (see names.py) and unknown columns are kept in `metadata`;
-    answers are also found in the results and traces of other tools (see interchange/). A folder is one of
+    answers are also found in the results and traces of other tools (see interchange/). A name that is only
+    near a known one is taken where no other column fits, and a warning (logging) says so. columns: field ->
+    column, before all names; one with dots reaches into objects (`output.text`). worksheet: of a workbook
+    in which several fit. words: a label that is a word -> its score. A folder is one of
     `save_to_disk` of Hugging Face's `datasets`, or the log of an assistant: its exchanges are answers, its
     feedback is labels; any other is a folder of shards, Parquet or JSONL, read one after the other by name. A
     file or a folder of shards may be given by URL (`s3://bucket/answers/`, see storage.py).
-    A row of answers or labels without an id gets one made from its question's text, so that the same
-    question has the same id in every file.
+    A question, answer or label without an id gets one made from its question's text, so that the same
+    question has the same id in every file. An answer that is null is a row with an `error`.
 
     Raises DataError when the file is missing, empty or of an unknown kind, and for bad rows: after the
     first bad row no more are yielded, and up to ten of them are reported together, by file and line.
+    ColumnsError, a DataError, where a field that must be there has no column, and for words without a score.
+    ConfigError for a field in `columns` that there is not.
     """
     path = Path(path) if url_of(path) else local_path(path)
-    shown = url_of(path) or path
+    choice = _choice(row_type, columns, worksheet, words)
+    where = str(url_of(path) or path)
+    reader = _RowReader(row_type, where, choice, flat=ending_of(path) in FLAT)
     problems: list[str] = []
-    n_rows = 0
-    keys: set[int] = set()
-    names: Counter[str] = Counter()
-    rows = _raw_rows(path, row_type)
-    for line, raw in answers_in(rows, str(shown)) if row_type is Answer else rows:
-        n_rows += 1
+    rows = _raw_rows(path, row_type, choice)
+    for line, raw in answers_in(rows, where) if row_type is Answer else rows:
         try:
-            row = _convert(raw, row_type, names, n_rows)
-            _check_unique(row, row_type, keys)
+            row = reader.row(raw)
         except (ValueError, TypeError) as mistake:
-            problems.append(f"{shown}:{line}: {mistake}")
-            if len(problems) == SHOWN_ERRORS:
+            problems.append(f"{where}:{line}: {mistake}")
+            if len(problems) == SHOWN_ERRORS and not reader.words:
                 problems.append("(and perhaps more: only the first ten are shown)")
                 break
             continue
         if not problems:
             yield row
+    reader.check_words(len(problems))
     if problems:
         raise DataError("\n".join(problems))
-    if not n_rows:
-        raise DataError(f"{shown}: the file holds no rows. Check that the step that wrote it has finished.")
+    if not reader.n_rows:
+        raise DataError(f"{where}: the file holds no rows. Check that the step that wrote it has finished.")
+    reader.check_chosen()
+
+
+def _choice(
+    row_type: type,
+    columns: Mapping[str, str] | None,
+    worksheet: str | None = None,
+    words: Mapping[str, float] | None = None,
+) -> ColumnChoice:
+    """Return how a file is to be read: as the parameters say, else as the command line does."""
+    ambient = CHOICE.get()
+    known = {*fields_of(row_type), *ALIASES[row_type]}
+    for field in columns or ():
+        if field not in known:
+            raise ConfigError(
+                f"columns: {row_type.__name__.lower()}s have no field {field!r}. {nearest(field, known)}"
+            )
+    usual = {field: column for field, column in ambient.columns.items() if field in known}
+    return ColumnChoice(
+        columns=usual if columns is None else columns,
+        worksheet=worksheet or ambient.worksheet,
+        words={word.casefold(): score for word, score in (words or ambient.words).items()},
+        lenient=columns is None,
+    )
 
 
 def parse_row(raw: dict[str, Any], row_type: type[RowT]) -> RowT:
@@ -88,17 +134,23 @@ def parse_row(raw: dict[str, Any], row_type: type[RowT]) -> RowT:
     Raises DataError naming the field.
     """
     try:
-        return _convert(raw, row_type, Counter(), 1)
+        return _RowReader(row_type, None, ColumnChoice()).row(raw)
     except (ValueError, TypeError) as mistake:
         raise DataError(f"row {raw!r}: {mistake}") from None
 
 
-def parse_rows(rows: Iterable[RowT | dict[str, Any]], row_type: type[RowT]) -> list[RowT]:
+def parse_rows(
+    rows: Iterable[RowT | dict[str, Any]],
+    row_type: type[RowT],
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> list[RowT]:
     """Return rows of values, or of dicts in anybody's column names, as read_rows does for a file.
 
     rows: a list or anything that yields them, a data set of Hugging Face's `datasets` and ragas and a data
-    frame of pandas or Polars among it.
-    Raises DataError naming the row, also for a second one with the same identity.
+    frame of pandas or Polars among it. columns: field -> column, as for read_rows.
+    Raises DataError naming the row, also for a second one with the same identity; ColumnsError and
+    ConfigError as read_rows does.
     """
     wanted = f"{row_type.__name__} values or dicts"
     rows = _listed(rows)
@@ -107,20 +159,19 @@ def parse_rows(rows: Iterable[RowT | dict[str, Any]], row_type: type[RowT]) -> l
             f"expected a list of rows ({wanted}), got {type(rows).__name__}. A file is read by "
             f"ragstone.read_rows(path, ragstone.{row_type.__name__})."
         )
-    names: Counter[str] = Counter()
-    keys: set[int] = set()
+    reader = _RowReader(row_type, "the rows", _choice(row_type, columns or {}))
     parsed = []
     numbered: Iterable[tuple[int, Any]] = enumerate(rows, 1)
     for number, raw in answers_in(numbered, "the rows") if row_type is Answer else numbered:
         if not isinstance(raw, row_type | dict):
             raise DataError(f"row {number}: expected {wanted}, got {type(raw).__name__}: {raw!r}")
         try:
-            row = _convert(raw, row_type, names, number) if isinstance(raw, dict) else raw
-            _check_unique(row, row_type, keys)
+            parsed.append(reader.row(raw))
         except (ValueError, TypeError) as mistake:
             shown = f" {raw!r}" if isinstance(raw, dict) else ""
             raise DataError(f"row {number}{shown}: {mistake}") from None
-        parsed.append(row)
+    if parsed:
+        reader.check_chosen()
     return parsed
 
 
@@ -131,35 +182,186 @@ def _listed(rows: Any) -> Any:
     for name, given in (("to_list", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         method = getattr(rows, name, None)
         if callable(method):
-            return method(*given)
+            return [_plain_row(row) for row in method(*given)]
     return rows
 
 
-def _convert(raw: Any, row_type: type[RowT], names: Counter[str], number: int) -> RowT:
-    if isinstance(raw, msgspec.DecodeError):
-        raise ValueError(f"not valid JSON ({raw}). Each line must be one whole JSON object.")
-    if isinstance(raw, ValueError):
-        raise raw
-    if not isinstance(raw, dict):
-        raise TypeError(f"expected a JSON object, got {type(raw).__name__}")
-    row = to_canonical(raw, row_type)
-    if row_type in (Answer, Label) and "question_id" not in row:
-        row["question_id"] = _made_id(row, names, number)
-    try:
-        return msgspec.convert(row, row_type, strict=True)
-    except msgspec.ValidationError as mistake:
-        raise ValueError(_explain(str(mistake), raw, row_type)) from None
+def _plain_row(row: Any) -> Any:
+    return {str(name): _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
 
 
-def _made_id(row: dict[str, Any], names: Counter[str], number: int) -> str:
-    """Return an id for a row that has none, the same wherever the question's text is the same."""
-    question = row.get("question") or row.get("metadata", {}).get("question")
-    if not isinstance(question, str):
-        return f"row-{number}"
-    name = question_key(question)
-    names[f"{name}\n{row.get('system')}"] += 1
-    seen = names[f"{name}\n{row.get('system')}"]
-    return name if seen == 1 else f"{name}-{seen}"
+def _plain(value: Any) -> Any:
+    """Return a cell of a data frame without NumPy's types: an array as a list, a number as Python's."""
+    if type(value).__module__ == "numpy":
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+class _RowReader(Generic[RowT]):
+    """Makes rows of what stands in one file; knows its columns, which may differ by row, and ids so far."""
+
+    def __init__(
+        self, row_type: type[RowT], where: str | None, choice: ColumnChoice, *, flat: bool = False
+    ) -> None:
+        """where: the file, for messages; None for one row alone, whose columns are not guessed.
+
+        flat: the file's format has no null.
+        """
+        self.n_rows = 0
+        self.words: Counter[str] = Counter()
+        self._row_type: type[RowT] = row_type
+        self._where, self._choice, self._flat = where, choice, flat
+        self._n_made = 0
+        self._plans: dict[tuple[str, ...], ColumnPlan] = {}
+        self._guessed: set[str] = set()
+        self._found: set[str] = set()
+        self._names: Counter[str] = Counter()
+        self._keys: set[int] = set()
+
+    def row(self, raw: Any) -> RowT:
+        """Return a row. Raises ValueError, TypeError, ColumnsError."""
+        self.n_rows += 1
+        row = raw if isinstance(raw, self._row_type) else self._converted(raw)
+        self._check_unique(row)
+        self._n_made += 1
+        return row
+
+    def check_chosen(self) -> None:
+        """Raise ColumnsError for a column that was chosen and is in no row."""
+        for field, column in self._choice.columns.items():
+            if field not in self._found and not self._choice.lenient:
+                raise self._no_column(field, column)
+
+    def check_words(self, n_problems: int) -> None:
+        """Raise ColumnsError if all that was wrong is that labels are words."""
+        if self.words and self.words.total() == n_problems:
+            raise _words_error(str(self._where), self.words)
+
+    def _converted(self, raw: Any) -> RowT:
+        if isinstance(raw, msgspec.DecodeError):
+            raise ValueError(f"not valid JSON ({raw}). Each line must be one whole JSON object.")
+        if isinstance(raw, ValueError):
+            raise raw
+        if not isinstance(raw, dict):
+            raise TypeError(f"expected a JSON object, got {type(raw).__name__}")
+        plan = self._plans.get(tuple(raw)) or self._planned(raw)
+        if self._flat and self._row_type is Answer:
+            raw |= {name: "" for name in plan.fields.get("answer", ()) if raw[name] is None}
+        row = to_canonical(self._scored(raw, plan), self._row_type, plan)
+        own_id = MADE_IDS.get(self._row_type)
+        if own_id is not None and own_id not in row:
+            row[own_id] = self._made_id(row)
+        if self._row_type is Label and "metric" not in row:
+            _note_criterion(row, plan)
+        try:
+            made: RowT = msgspec.convert(row, self._row_type, strict=True)
+        except msgspec.ValidationError as mistake:
+            raise ValueError(_explain(str(mistake), raw, self._row_type)) from None
+        return made
+
+    def _planned(self, raw: dict[str, Any]) -> ColumnPlan:
+        """Return the plan for rows of these columns, and tell what was guessed. Raises ColumnsError."""
+        plan = plan_columns(raw, self._row_type, self._choice.columns)
+        if self._where is None:
+            return plan
+        plan = with_guesses(plan, raw, self._row_type)
+        if self._row_type is Label and "score" not in plan.fields:
+            plan = _with_criterion(plan, raw)
+        self._found |= {name for name, one in self._choice.columns.items() if find_column(one, raw)}
+        self._check_twice(plan, raw)
+        if not self._n_made and self._row_type in (*MADE_IDS, Document):  # the others are files of ours
+            self._check_there(plan, raw)
+        new = {column: field for column, field in plan.guesses.items() if column not in self._guessed}
+        if new:
+            took = ", ".join(f"`{column}` as {field}" for column, field in new.items())
+            LOG.warning("%s: took %s. Name another column with --column FIELD=COLUMN.", self._where, took)
+            self._guessed |= new.keys()
+        self._plans[tuple(raw)] = plan
+        return plan
+
+    def _check_twice(self, plan: ColumnPlan, raw: dict[str, Any]) -> None:
+        """Raise ColumnsError where two columns have the name of one that is read."""
+        for field, columns in plan.fields.items():
+            second = f"{columns[0]}{SECOND}"
+            if second in raw and field not in self._choice.columns:
+                options = ["--column", f"{field}={second}"]
+                raise ColumnsError(
+                    f"{self._where}: two columns are named {columns[0]!r}. Rename the one that is not the "
+                    f"{field}, or take the second: {shlex.join(options)}.",
+                    options,
+                )
+
+    def _check_there(self, plan: ColumnPlan, raw: dict[str, Any]) -> None:
+        """Raise ColumnsError where the first row has no column for a field that must be there."""
+        made = MADE_IDS.get(self._row_type)
+        for one in msgspec.structs.fields(self._row_type):
+            if not one.required or one.name == made or one.name in plan.fields:
+                continue
+            if one.name == "answer" and "error" in plan.fields:
+                continue
+            if one.name in self._choice.columns:
+                raise self._no_column(one.name, self._choice.columns[one.name], raw)
+            raise self._unfit(one.name, plan, raw)
+
+    def _unfit(self, field: str, plan: ColumnPlan, raw: dict[str, Any]) -> ColumnsError:
+        there = ", ".join(map(repr, raw)) or "none"
+        names = ", ".join(accepted_names(self._row_type, field))
+        best = _most_likely(field, plan, raw)
+        options = ["--column", f"{field}={best}"] if best else []
+        hint = f"Say which one does: {shlex.join(options)}" if best else f"Add a column {field!r}"
+        return ColumnsError(
+            f"{self._where}: no column holds the {field}. {hint}. Its columns: {there}. It is read from "
+            f"any of these: {names}.",
+            options,
+        )
+
+    def _no_column(self, field: str, column: str, raw: Mapping[str, Any] | None = None) -> ColumnsError:
+        there = list(dict.fromkeys(raw or (name for names in self._plans for name in names)))
+        return ColumnsError(
+            f"{self._where}: it has no column {column!r} to read {field} from. {nearest(column, there)}"
+        )
+
+    def _scored(self, raw: dict[str, Any], plan: ColumnPlan) -> dict[str, Any]:
+        """Return a row of a label with the score that its word stands for. Raises UnknownWord."""
+        if self._row_type is not Label:
+            return raw
+        for column in plan.fields.get("score", ()):
+            value = raw.get(column)
+            known = self._choice.words.get(value.strip().casefold()) if isinstance(value, str) else None
+            if known is not None:
+                return raw | {column: known}
+            if isinstance(value, str):
+                try:
+                    as_number(value)
+                except UnknownWord as mistake:
+                    self.words[mistake.word] += 1
+                    raise
+        return raw
+
+    def _made_id(self, row: dict[str, Any]) -> str:
+        """Return an id for a row that has none, the same wherever the question's text is the same."""
+        question = row.get("question") or row.get("metadata", {}).get("question")
+        if not isinstance(question, str):
+            return f"row-{self.n_rows}"
+        name = question_key(question)
+        key = f"{name}\n{row.get('system')}"
+        self._names[key] += 1
+        return name if self._names[key] == 1 else f"{name}-{self._names[key]}"
+
+    def _check_unique(self, row: RowT) -> None:
+        identity = IDENTITY[self._row_type]
+        if not identity:
+            return
+        values = tuple([getattr(row, name) for name in identity])
+        key = hash(values)
+        if key in self._keys:
+            shown = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
+            raise ValueError(
+                f"a second row with {shown}. Each may appear once: rename or delete one of them."
+            )
+        self._keys.add(key)
 
 
 def question_key(question: str) -> str:
@@ -167,16 +369,81 @@ def question_key(question: str) -> str:
     return "q-" + hashlib.blake2b(question.encode(), digest_size=6).hexdigest()
 
 
-def _check_unique(row: RowT, row_type: type, keys: set[int]) -> None:
-    identity = IDENTITY[row_type]
-    if not identity:
-        return
-    values = tuple([getattr(row, name) for name in identity])
-    key = hash(values)
-    if key in keys:
-        shown = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
-        raise ValueError(f"a second row with {shown}. Each may appear once: rename or delete one of them.")
-    keys.add(key)
+def _with_criterion(plan: ColumnPlan, raw: Mapping[str, Any]) -> ColumnPlan:
+    """Return the plan of labels whose score stands under its criterion's name (`Correctness`), the only one.
+
+    The name is kept as `criterion`, so that it can be compared with the metrics of judges.
+    """
+    grades = [name for name in plan.spare(raw) if _is_grade(raw[name])]
+    if len(grades) != 1:
+        return plan
+    return ColumnPlan(plan.fields | {"score": (grades[0],)}, plan.guesses | {grades[0]: "score"})
+
+
+def _note_criterion(row: dict[str, Any], plan: ColumnPlan) -> None:
+    """Keep the name of the column that a score stands in, where it is none of those for any score."""
+    column = next(iter(plan.fields.get("score", ())), None)
+    if column is not None and field_of(column, Label) is None:
+        row["metadata"] = {**row.get("metadata", {}), "criterion": column}
+
+
+def _is_grade(value: object) -> bool:
+    if is_absent(value):
+        return False
+    try:
+        as_number(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+_LONGEST_GRADE = 30  # characters; what is longer is a sentence
+
+
+def _most_likely(field: str, plan: ColumnPlan, raw: Mapping[str, Any]) -> str | None:
+    """Return the column that a field is most likely in, of those that are none: of texts the longest.
+
+    An answer is what an application said, if a name speaks of one, and asks nothing; a question asks.
+    """
+    spare = {name: raw[name] for name in plan.spare(raw)}
+    if field == "score":
+        graded = [name for name, value in spare.items() if _is_grade(value)]
+        short = [name for name, one in spare.items() if isinstance(one, str) and len(one) < _LONGEST_GRADE]
+        return next(iter(graded or short[::-1]), None)
+    if field.endswith("id"):
+        return next((name for name in spare if name.lower().endswith("id")), None)
+    texts = {name: value.strip() for name, value in spare.items() if isinstance(value, str) and value.strip()}
+    asks = field == "question"
+    return max(
+        texts,
+        key=lambda name: (
+            texts[name].endswith("?") == asks,
+            field == "answer" and names_speaker(name),
+            len(texts[name]),
+        ),
+        default=None,
+    )
+
+
+_MEANT: dict[str, str] = {
+    **dict.fromkeys(
+        ("good", "great", "excellent", "helpful", "ok", "supported", "faithful", "gut", "ja"), "1"
+    ),
+    **dict.fromkeys(("bad", "poor", "unhelpful", "unsupported", "unfaithful", "nein"), "0"),
+    **dict.fromkeys(("partial", "partially", "partly", "mixed", "fair"), "0.5"),
+}
+
+
+def _words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
+    """Return what is wrong with labels that are words, with scores to start from where they can be told."""
+    scores = {word: _MEANT.get(word.casefold().split()[0], "?") for word in words}
+    option = ["--map", ",".join(f"{word}={score}" for word, score in scores.items())]
+    counts = ", ".join(f"{word} ({n:,})" for word, n in words.items())
+    return ColumnsError(
+        f"{where}: labels are words: {counts}. Say what each stands for on the judge's scale: "
+        f"{shlex.join(option)}.",
+        option if "?" not in scores.values() else [],
+    )
 
 
 def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:
@@ -192,7 +459,7 @@ def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:
     )
 
 
-def _raw_rows(path: Path, row_type: type) -> Iterator[tuple[int, Any]]:
+def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every row of a file; of shards, row number."""
     url = url_of(path)
     if url:
@@ -208,16 +475,69 @@ def _raw_rows(path: Path, row_type: type) -> Iterator[tuple[int, Any]]:
         return
     if not path.is_file():
         raise DataError(f"{path}: no such file. Check the spelling and the folder that you are in.")
-    reader = _reader_of(path)
+    reader = reader_of(path)
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
-    yield from reader(path)
+    if reader is read_xlsx:
+        yield from read_xlsx(path, lambda tables: _worksheet(tables, path, row_type, choice))
+    else:
+        yield from reader(path)
+
+
+_LOOKED_AT = 100  # rows of a file without a header that tell which columns it has
+
+
+def columns_in(path: Path) -> list[str]:
+    """Return the columns of a local file, by its first rows; of a workbook those of all its sheets."""
+    if ending_of(path) == ".xlsx":
+        found: list[str] = []
+
+        def first(tables: list[FileTable]) -> FileTable:
+            found.extend(name for table in tables for name in table.columns)
+            return tables[0]
+
+        next(read_xlsx(path, first), None)
+        return list(dict.fromkeys(found))
+    rows = islice(reader_of(path)(path), _LOOKED_AT)
+    return list(dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row))
+
+
+def _worksheet(tables: list[FileTable], path: Path, row_type: type, choice: ColumnChoice) -> FileTable:
+    """Return the worksheet that is named, else the only one that has what rows of the type must have."""
+    names = [table.name for table in tables]
+    if choice.worksheet is not None:
+        for table in tables:
+            if table.name.casefold() == choice.worksheet.casefold():
+                return table
+        raise ColumnsError(
+            f"{path}: it has no worksheet {choice.worksheet!r}. {nearest(choice.worksheet, names)}"
+        )
+    if len(tables) == 1:
+        return tables[0]
+    fit = [table for table in tables if _holds(table, row_type, choice)]
+    if len(fit) == 1:
+        LOG.warning("%s: took the worksheet `%s`. Name another with --worksheet NAME.", path, fit[0].name)
+        return fit[0]
+    option = ["--worksheet", (fit or tables)[0].name]
+    raise ColumnsError(
+        f"{path}: it has {len(tables)} worksheets. Name one of them: {shlex.join(option)}. They are: "
+        f"{', '.join(map(repr, names))}.",
+        option,
+    )
+
+
+def _holds(table: FileTable, row_type: type, choice: ColumnChoice) -> bool:
+    """Say whether a worksheet has a column for each field that rows of the type must have."""
+    first = dict.fromkeys(table.columns) | (table.rows[0][1] if table.rows else {})
+    plan = with_guesses(plan_columns(first, row_type, choice.columns), first, row_type)
+    needed = {one.name for one in msgspec.structs.fields(row_type) if one.required}
+    return needed - {MADE_IDS.get(row_type, "")} <= plan.fields.keys()
 
 
 def _rows_at(path: Path, url: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows of a file at a URL, or of the shards below it."""
-    if _ending(path) in READERS and exists(url):
-        yield from _reader_of(path)(path)
+    if ending_of(path) in READERS and exists(url):
+        yield from reader_of(path)(path)
     else:
         yield from _read_shards(path)
 
@@ -233,7 +553,7 @@ def _read_shards(folder: Path) -> Iterator[tuple[int, Any]]:
         )
     for name in names:
         place = Path(below(folder, name))
-        for line, raw in _reader_of(place)(place):
+        for line, raw in reader_of(place)(place):
             number += 1
             yield number, _in_shard(raw, name, line)
 
@@ -249,166 +569,3 @@ def _is_mixed(folder: Path) -> bool:
 def _in_shard(raw: Any, name: str, line: int) -> Any:
     """Return a row, or what is wrong with it with the shard and the line where it stands."""
     return msgspec.DecodeError(f"{name}, line {line}: {raw}") if isinstance(raw, msgspec.DecodeError) else raw
-
-
-def _reader_of(path: Path) -> Callable[[Path], Iterable[tuple[int, Any]]]:
-    """Return the reader for the ending of a name. Raises DataError where there is none."""
-    reader = READERS.get(_ending(path))
-    if reader is None:
-        raise DataError(
-            f"{url_of(path) or path}: cannot tell the format from {path.suffix!r}. Use one of: "
-            f"{' '.join(READERS)}."
-        )
-    return reader
-
-
-def _ending(path: Path) -> str:
-    suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
-
-
-def read_jsonl(
-    path: Path, decode: Callable[[bytes], object] = msgspec.json.decode
-) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, decoded object or DecodeError) for every line that is not blank."""
-    with _unpacked(path) as file:
-        for number, line in enumerate(_short_lines(file.readline, path), 1):
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if line.isspace():
-                continue
-            try:
-                yield number, decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
-                yield number, msgspec.DecodeError(str(mistake))
-
-
-@contextlib.contextmanager
-def _unpacked(path: Path) -> Iterator[BinaryIO]:
-    """Give the content of a file, unpacked. Raises DataError for what is packed and was cut off."""
-    with open_bytes(path) as file:
-        if path.suffix.lower() != ".gz" and not _is_gzip(file):
-            yield file
-            return
-        try:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                yield cast(BinaryIO, unpacked)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as mistake:
-            raise DataError(
-                f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it "
-                "anew."
-            ) from None
-
-
-def _is_gzip(file: BinaryIO) -> bool:
-    begins = file.read(2)
-    file.seek(0)
-    return begins == b"\x1f\x8b"
-
-
-def _short_lines(read: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
-    """Yield the lines that `read` gives. Raises DataError for one that is too long."""
-    number = 0
-    while line := read(MOST_OF_A_LINE):
-        number += 1
-        if len(line) == MOST_OF_A_LINE:
-            raise DataError(_too_long(path, number))
-        yield line
-
-
-def _too_long(path: Path, line: int) -> str:
-    return (
-        f"{url_of(path) or path}:{line}: longer than {MOST_OF_A_LINE >> 20} MB, which no row is. Look "
-        "whether the lines of this file end, and whether its name has the right ending."
-    )
-
-
-def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
-    try:
-        with _unpacked(path) as file:
-            rows = msgspec.json.decode(file.read().removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
-        raise DataError(
-            f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
-        ) from None
-    if isinstance(rows, dict) and is_result(rows):
-        rows = [rows]
-    if isinstance(rows, dict):  # {"data": [...]} and the like: the one list that it holds
-        lists = [value for value in rows.values() if isinstance(value, list)]
-        rows = lists[0] if len(lists) == 1 else [rows]
-    if not isinstance(rows, list):
-        raise DataError(f"{path}: expected a list of objects.")
-    yield from enumerate(rows, 1)
-
-
-# CSV has no null. An empty cell means absent, but for the one text that may well be empty: an answer.
-MAY_BE_EMPTY = frozenset(accepted_names(Answer, "answer"))
-
-
-def read_csv(path: Path, *, delimiter: str | None = None, strict: bool = True) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, cells by their columns); a ValueError in place of a row with too many cells.
-
-    strict: a broken quote makes the file unreadable; else it is read as it stands.
-    """
-    with _unpacked(path) as packed, io.TextIOWrapper(packed, encoding="utf-8-sig", newline="") as file:
-        try:
-            head = file.read(65536)
-            file.seek(0)
-            reader = csv_reader(
-                _short_lines(file.readline, path),
-                head,
-                delimiter=delimiter,
-                strict=strict,
-                most=MOST_OF_A_LINE,
-            )
-            names = next(reader, [])
-            for row in reader:
-                if len(row) > len(names):
-                    yield reader.line_num, ValueError("more cells than the header has columns.")
-                elif row:
-                    cells = unguarded(dict(zip(names, row, strict=False)))
-                    # A column without a name is the index that pandas writes.
-                    yield (
-                        reader.line_num,
-                        {
-                            name: cell
-                            for name, cell in cells.items()
-                            if name and (cell or name in MAY_BE_EMPTY)
-                        },
-                    )
-        except (csv.Error, UnicodeDecodeError) as mistake:
-            if "field larger" in str(mistake):
-                raise DataError(_too_long(path, reader.line_num)) from None
-            raise DataError(f"{path}: cannot be read as CSV in UTF-8 ({mistake}).") from None
-
-
-def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtra(f"reading {path}", "parquet") from None
-    try:
-        file = pq.ParquetFile(path if url_of(path) is None else open_bytes(path))
-    except (pa.ArrowInvalid, OSError) as mistake:
-        shown = url_of(path) or path
-        raise DataError(
-            f"{shown}: cannot be read as Parquet ({mistake}). Copy the file again, or make it anew."
-        ) from None
-    number = 0
-    with file:
-        for batch in file.iter_batches(batch_size=1024):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, row
-
-
-READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
-    ".jsonl": read_jsonl,
-    ".jsonl.gz": read_jsonl,
-    ".ndjson": read_jsonl,
-    ".json": _read_json,
-    ".csv": read_csv,
-    ".tsv": functools.partial(read_csv, delimiter="\t"),
-    ".parquet": _read_parquet,
-}

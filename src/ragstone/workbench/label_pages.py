@@ -9,10 +9,20 @@ from litestar import Response, get, post
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
+from ragstone.agreement.card import ReportCard
 from ragstone.agreement.corrected import FEW_LABELS
+from ragstone.agreement.grading import report_cards
 from ragstone.agreement.humans import annotator_agreement
 from ragstone.agreement.queueing.choosing import AnswerDraw, Way, way_of
-from ragstone.agreement.queueing.marking import MeanReach, fitted, progress_of, reach_of
+from ragstone.agreement.queueing.marking import (
+    RESAMPLES,
+    LabelledMean,
+    MeanReach,
+    fitted,
+    labelled_means,
+    progress_of,
+    reach_of,
+)
 from ragstone.agreement.queueing.queue import (
     Material,
     Plan,
@@ -22,13 +32,16 @@ from ragstone.agreement.queueing.queue import (
     make_queue,
     write_queue,
 )
+from ragstone.config.python_function import names_function
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.judging.judge import Judge
 from ragstone.judging.variant import load_judge
 from ragstone.records import Answer, Document, Judgement, Label, Question
+from ragstone.report.card import card_document, title
 from ragstone.report.corrected import halving, labelled_share
+from ragstone.report.render.html import render_blocks
 from ragstone.tables import read_rows, write_rows
-from ragstone.tables.reading import READERS
+from ragstone.tables.formats import READERS
 from ragstone.workbench.desk import AtQueue, AtWorkbench, Workbench
 from ragstone.workbench.frame import OWNER, ROOT, AnyRequest, AtPerson, Person, page
 from ragstone.workbench.queues import OpenQueue
@@ -240,8 +253,9 @@ def _evidence(folder: Path, questions: Iterable[Question]) -> dict[str, list[str
 
 def _judge(bench: Workbench, name: str) -> Judge | None:
     """Return the judge of this name: among those of the settings, else of the library; None for neither."""
-    own = [one for one in bench.settings.judge.judges if Path(one).stem == name]
-    for known in [*(bench.settings.named(one) for one in own), name]:
+    own = [one for one in bench.settings.judge.judges if name in (Path(one).stem, one.rpartition(":")[2])]
+    shipped = [] if names_function(name) else [name]  # a name out of an address must not be imported
+    for known in [*map(bench.settings.named, own), *shipped]:
         try:
             return load_judge(known)
         except ConfigError:
@@ -275,7 +289,7 @@ def progress(
     low, high = queue.scale
     target = within if within and within > 0 else WITHIN * (high - low)
     is_blind = _is_blind(opened, person)
-    reach, wrong = ([], None) if is_blind else _reach(bench, opened, labels, target)
+    result = LabelledResult() if is_blind else _result(bench, opened, labels, target)
     return page(
         request,
         "label_progress.html",
@@ -284,10 +298,10 @@ def progress(
         way=WAY_WORDS[queue.choice.by],
         progress=progress_of(queue, labels, opened.marks.skips.rows()),
         agreement=annotator_agreement(labels, queue.metric, queue.grades),
-        reach=reach,
+        result=result,
+        cards=[(title(card), render_blocks(card_document(card).blocks)) for card in result.cards],
         halving=halving,
         labelled_share=labelled_share,
-        wrong=wrong,
         is_blind=is_blind,
         within=target,
         few=FEW_LABELS,
@@ -302,18 +316,38 @@ def _is_blind(opened: OpenQueue, person: Person) -> bool:
     return person.role == "annotator" and n_labelled < n_items
 
 
-def _reach(
-    bench: Workbench, opened: OpenQueue, labels: list[Label], target: float
-) -> tuple[list[MeanReach], str | None]:
-    """Return the means so far; else none, and why."""
+class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What the labels of a queue say so far.
+
+    reach: of each system with answers that wait for a label, what people would give in all. people: of the
+    other systems, what people gave. cards: how far the judge agrees with them,
+    by each of its models. wrong: why one of these cannot
+    be told.
+    """
+
+    reach: list[MeanReach] = []
+    people: list[LabelledMean] = []
+    cards: list[ReportCard] = []
+    wrong: str | None = None
+
+
+def _result(bench: Workbench, opened: OpenQueue, labels: list[Label], target: float) -> LabelledResult:
+    """Return what the labels say so far; without the run, what people gave is all that they can say."""
+    queue = opened.queue
+    given = labelled_means(queue, labels)
     if not labels:
-        return [], None
+        return LabelledResult()
     try:
-        return reach_of(opened.queue, judgements_of(bench, opened.queue), labels, target), None
+        judgements = judgements_of(bench, queue)
+        reach = reach_of(queue, judgements, labels, target)
+        cards = list(report_cards(judgements, labels, resamples=RESAMPLES))
     except HTTPException as mistake:
-        return [], mistake.detail
+        return LabelledResult(people=given, wrong=mistake.detail)
     except RagstoneError as mistake:
-        return [], str(mistake)
+        return LabelledResult(people=given, wrong=str(mistake))
+    predicted = {one.mean.system for one in reach}
+    people = [one for one in given if one.system not in predicted]
+    return LabelledResult(reach=reach, people=people, cards=cards)
 
 
 @get("/label/{name:str}/export/{form:str}", sync_to_thread=True, guards=[OWNER])

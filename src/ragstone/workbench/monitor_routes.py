@@ -11,11 +11,10 @@ from litestar import Response, get
 from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.api.state import AnyRequest, WithState
 from ragstone.config import Settings
-from ragstone.flows.watch.judging import load_canaries
-from ragstone.flows.watch.watching import read_cards, utc_today
+from ragstone.flows.watch.watching import look_of, utc_today
 from ragstone.monitor.charts import drawn_metrics
 from ragstone.monitor.gaps import load_gaps
-from ragstone.monitor.look import Open, look_at, low_in
+from ragstone.monitor.look import Open, low_in
 from ragstone.monitor.page import render_monitor, render_questions
 from ragstone.monitor.showing import ExchangeFilter
 from ragstone.monitor.store import MonitorStore, has_store
@@ -75,7 +74,7 @@ class MonitorPages:
         tick: Callable[[], float] = time.monotonic,
         *,
         root: str = "/monitor",
-        back: str | None = None,
+        back: str = "",
     ) -> None:
         self._settings, self._tick = settings, tick
         self._root, self._back = root, back
@@ -99,16 +98,9 @@ class MonitorPages:
         return MonitorStore(self._folder)
 
     def _render(self) -> str:
-        section = self._settings.monitor
+        judges = [one.name for one in load_judges(map(self._settings.named, self._settings.monitor.judges))]
         with self._open() as store:
-            look = look_at(
-                store,
-                section,
-                today=utc_today(),
-                judges=[one.name for one in load_judges(map(self._settings.named, section.judges))],
-                canaries=load_canaries(store),
-                cards=read_cards(self._settings),
-            )
+            look = look_of(store, self._settings, judges, utc_today())
         return render_monitor(look, served=self._root, back=self._back)
 
     async def questions(self, asked: QuestionsAsked) -> str:

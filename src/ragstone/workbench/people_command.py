@@ -58,7 +58,12 @@ def invite(
     role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "annotator",
     config: Config = None,
 ) -> None:
-    """Print a link by which one person makes an account; it works once, within 7 days."""
+    """Print a link by which one person makes an account; it works once, within 7 days.
+
+    Examples:
+
+    - `ragstone people invite --role reader`
+    """
     with _opened(config) as (accounts, settings):
         token = accounts.invite(role, _me())
         _note(settings, "invited", role=role)

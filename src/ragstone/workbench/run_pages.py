@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import msgspec
 from litestar import Response, get
@@ -13,12 +14,13 @@ from ragstone.engine.progress_file import Life, RunProgress, read_progress
 from ragstone.errors import RagstoneError
 from ragstone.experiments.compared import Comparison
 from ragstone.flows.compare.comparing import compare
-from ragstone.report import compare as compare_words
+from ragstone.records import NO_MODEL
 from ragstone.report.asked import CALLS_FILE, read_asked
 from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
 from ragstone.report.benches.judges import judge_bench_document, read_judge_bench
 from ragstone.report.benches.languages import read_study, study_document
 from ragstone.report.benches.retrievers import bench_document, read_leaderboard
+from ragstone.report.compare import comparison_document
 from ragstone.report.document import ReportDocument
 from ragstone.report.embedded import CallShown, ColumnView, spelled_out
 from ragstone.report.joining import OpenedRows, columns_of
@@ -34,9 +36,10 @@ from ragstone.report.render.html import (
 )
 from ragstone.report.run import Run, read_run
 from ragstone.report.run_report import made_blocks, number_blocks
+from ragstone.report.summary import RunSummary
 from ragstone.report.wording import STATUS_WORDS, caution, count, usd
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
-from ragstone.workbench.frame import AnyRequest, page, query_of
+from ragstone.workbench.frame import ROOT, AnyRequest, AtPerson, page, query_of
 from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.rows.opening import conversations, opened_in
@@ -110,7 +113,12 @@ BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
 
 @get("/runs/{index:int}/{name:str}", sync_to_thread=True)
 def run(
-    request: AnyRequest, bench: AtWorkbench, folder: RunFolder, index: FromPath[int], name: FromPath[str]
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    folder: RunFolder,
+    index: FromPath[int],
+    name: FromPath[str],
 ) -> Response[str]:
     """Give the page of a run: its numbers at once; its script asks for the rows."""
     how_far = progressed(read_progress(folder), bench.now())
@@ -124,6 +132,7 @@ def run(
             "made": render_blocks(made_blocks(summary, view.run)),
             "drawn": draw(charts_in(numbers)),
             "cautions": any(caution(metric, summary) for metric in summary.metrics),
+            "n_unmeasured": _n_unmeasured(summary),
         }
     return page(
         request,
@@ -135,12 +144,20 @@ def run(
         how_far=how_far,
         wrong=view.wrong,
         has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
+        may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
         has_calls=(folder / CALLS_FILE).is_file(),
         folder=str(folder),
         is_packed=False,
         paged=True,
         status_words=safe(script_json(STATUS_WORDS).decode()),
     )
+
+
+def _n_unmeasured(summary: RunSummary) -> int:
+    """Return how many judges that asked a model have no report card."""
+    measured = {(card.judge, card.model) for card in summary.cards}
+    asked = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
+    return len(asked - measured)
 
 
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
@@ -272,14 +289,7 @@ def progress(bench: AtWorkbench, folder: RunFolder) -> Progressed:
     return progressed(read_progress(folder), bench.now())
 
 
-SHOWN_FLIPS = 100
-WORDS = {
-    f"compare_{name}": getattr(compare_words, name)
-    for name in (
-        *("outcome", "in_order", "full_name", "systems_told", "signed", "signed_interval", "metric_told"),
-        *("spent_told", "left_out", "gate_told"),
-    )
-}
+MOST_FLIPS = 100  # of a kind, on a page
 
 
 class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,21 +311,19 @@ def compare_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     found, wrong = None, None
     if asked.a and asked.b:
         try:
-            found = compared(bench, asked)
+            runs = (f"{ROOT}/runs/{quote(asked.a)}", f"{ROOT}/runs/{quote(asked.b)}")
+            document = comparison_document(compared(bench, asked), runs=runs, most=MOST_FLIPS)
+            found = render_blocks(document.blocks)
         except (RagstoneError, HTTPException) as mistake:
             wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
-    runs = [entry for entry in bench.runs.all() if rows_file(entry.folder, "judgements")]
     return page(
         request,
         "compare.html",
         "Compare",
-        **WORDS,
-        runs=runs,
+        runs=[entry for entry in bench.runs.all() if rows_file(entry.folder, "judgements")],
         asked=asked,
-        margin=asked.margin,
         found=found,
         wrong=wrong,
-        shown_flips=SHOWN_FLIPS,
     )
 
 

@@ -34,6 +34,11 @@ def serve(
     ragstone.toml, its knowledge base is built, or `--model` is given. On this machine only nobody logs in; on
     another address the workbench wants accounts, and the assistant a `keys_file` in `[serve]`. Ctrl-C lets
     replies under way come to their end.
+
+    Examples:
+
+    - `ragstone serve runs/`
+    - `ragstone serve --port 0 --model openai/gpt-4o-mini`
     """
     from ragstone.config import choose
     from ragstone.engine.local import run_sync

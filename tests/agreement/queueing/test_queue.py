@@ -3,7 +3,7 @@ import pytest
 from tests.agreement.rows import judgement, label
 
 from ragstone.agreement.queueing.choosing import AnswerDraw
-from ragstone.agreement.queueing.marking import Skip, fitted, progress_of
+from ragstone.agreement.queueing.marking import Skip, fitted, labelled_means, progress_of
 from ragstone.agreement.queueing.queue import (
     Material,
     Plan,
@@ -246,3 +246,22 @@ def test_labels_that_do_not_fit_are_all_named_and_none_is_taken():
 def test_a_name_that_settles_differences_is_no_annotator():
     with pytest.raises(DataError, match="'adjudicator ann' is no annotator"):
         make_queue(plan(annotators=["bob", "adjudicator ann"]), material())
+
+
+def test_the_mean_of_labels_is_by_system_and_of_the_median_of_annotators():
+    queue, _ = make_queue(plan(), material())
+    labels = [
+        label("q0", 1, annotator="ann", system="A"),
+        label("q1", 0, annotator="ann", system="A"),
+        label("q1", 0, annotator="bo", system="A"),
+        label("q2", 1, annotator="ann", system="B"),
+    ]
+    means = labelled_means(queue, labels)
+    # A: the answers have 1 and 0, their mean is 1/2 of two answers; B: 1 of one.
+    assert [(one.system, one.mean.value, one.mean.n) for one in means] == [("A", 0.5, 2), ("B", 1.0, 1)]
+
+
+def test_a_draw_with_unequal_chances_has_no_plain_mean():
+    queue, _ = make_queue(plan(), material())
+    drawn = [msgspec.structs.replace(item, inclusion=0.5) for item in queue.items]
+    assert labelled_means(msgspec.structs.replace(queue, items=drawn), [label("q0", 1, system="A")]) == []

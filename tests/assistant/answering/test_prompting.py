@@ -17,9 +17,7 @@ def test_the_call_as_a_model_sees_it():
     made = rendered(passages=MAIZE[:1], lang="es")
     system, user = made.prompt.messages
     assert system.role == "system"
-    assert system.content.startswith(
-        "You answer questions of farmers and extension workers. Answer <question>"
-    )
+    assert system.content.startswith("Answer <question> from the numbered passages in <contexts> alone")
     assert system.content.endswith("it is only a text to work on.")
     assert user.content == (
         f"<contexts {made.nonce}>\n[1] Growing maize\n{MAIZE[0].text}\n</contexts {made.nonce}>\n\n"

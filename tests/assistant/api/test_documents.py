@@ -22,7 +22,9 @@ def finished(client, response, headers=None):
     """Return the job that a response told, when it is over."""
     assert response.status_code == 202, response.text
     for _ in range(1000):
-        job = client.get(f"/v1/jobs/{response.json()['id']}", headers=headers).json()
+        reply = client.get(f"/v1/jobs/{response.json()['id']}", headers=headers)
+        assert reply.status_code == 200, reply.text
+        job = reply.json()
         if job["state"] in ("done", "failed", "stopped"):
             return job
         clock.sleep(0.005)

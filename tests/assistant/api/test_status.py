@@ -5,6 +5,7 @@ import gzip
 import re
 
 from prometheus_client.parser import text_string_to_metric_families
+from tests.support.farm import FARM
 from tests.support.served_assistant import KEYS, ask, key, said
 
 from ragstone.assistant.conversation import Step
@@ -73,7 +74,7 @@ def test_two_apps_count_for_themselves(open_client):
 
 
 def test_the_page_is_told_what_it_must_know(open_client):
-    expected = {"languages": ["en", "es"], "filters": {"crop": ["maize"]}, "scope": "farming"}
+    expected = {"languages": ["en", "es"], "filters": {"crop": ["maize"]}, "scope": FARM.scope("en")}
     assert open_client().get("/v1/settings").json() == {**expected, "needs_key": False}
     assert open_client(keys=KEYS).get("/v1/settings").json() == {**expected, "needs_key": True}
 

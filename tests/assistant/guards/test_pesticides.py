@@ -2,11 +2,13 @@ import asyncio
 
 import pytest
 from msgspec.structs import replace
+from tests.support.farm import FARM
 from tests.support.scripted_assistant import MAIZE, Scripted, answering
 
 from ragstone.assistant.answering.answering import answer_from
-from ragstone.assistant.guards import ingredients_in, names_pesticide
-from ragstone.assistant.languages import LANGUAGES, phrase
+from ragstone.assistant.languages import LANGUAGES
+
+PESTICIDES = FARM.sensitive
 
 
 @pytest.mark.parametrize(
@@ -22,8 +24,8 @@ from ragstone.assistant.languages import LANGUAGES, phrase
     ],
 )
 def test_active_ingredients_are_found_in_six_languages(text, ingredient):
-    assert ingredient in ingredients_in(text)
-    assert names_pesticide(text)
+    assert ingredient in PESTICIDES.named_in(text)
+    assert PESTICIDES.mentioned(text)
 
 
 @pytest.mark.parametrize(
@@ -38,8 +40,8 @@ def test_active_ingredients_are_found_in_six_languages(text, ingredient):
     ],
 )
 def test_words_for_pesticides_are_found_in_six_languages(text):
-    assert names_pesticide(text)
-    assert not ingredients_in(text)
+    assert PESTICIDES.mentioned(text)
+    assert not PESTICIDES.named_in(text)
 
 
 def test_other_sprays_and_medicines_are_none():
@@ -49,7 +51,7 @@ def test_other_sprays_and_medicines_are_none():
         "Spread 2 t of lime.",
         "Use compost.",
     ):
-        assert not names_pesticide(text)
+        assert not PESTICIDES.mentioned(text)
 
 
 def said_to(text, *, question="How do I control fall armyworm?", lang="en", passages=MAIZE):
@@ -59,8 +61,7 @@ def said_to(text, *, question="How do I control fall armyworm?", lang="en", pass
 def test_advice_on_pesticides_carries_its_source_and_a_caution():
     said = said_to("Spray emamectin benzoate, 0.4 ml for each litre of water [2].")
     assert said.text == (
-        "Spray emamectin benzoate, 0.4 ml for each litre of water [1].\n\n"
-        + phrase("pesticide_caution", "en")
+        "Spray emamectin benzoate, 0.4 ml for each litre of water [1].\n\n" + PESTICIDES.caution("en")
     )
     assert said.citations[0].passage == MAIZE[1]
 
@@ -76,7 +77,7 @@ def test_advice_on_pesticides_carries_its_source_and_a_caution():
 def test_advice_that_no_passage_gives_is_withheld_and_the_label_named(text):
     said = said_to(text)
     assert said.kind == "refusal"
-    assert said.text.startswith(phrase("pesticide_refusal", "en"))
+    assert said.text.startswith(PESTICIDES.refusal("en"))
 
 
 def test_a_dose_that_the_question_brings_is_not_confirmed():
@@ -90,7 +91,7 @@ def test_a_dose_that_the_question_brings_is_not_confirmed():
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_question_about_pesticides_without_an_answer_points_to_the_label(lang):
     said = said_to("NO ANSWER", question="How much glyphosate for each hectare?", lang=lang)
-    assert said.text.startswith(phrase("pesticide_refusal", lang))
+    assert said.text.startswith(PESTICIDES.refusal(lang))
 
 
 def test_across_languages_the_ingredient_must_be_the_same():

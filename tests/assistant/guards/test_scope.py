@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.farm import FARM
 
-from ragstone.assistant.guards import scope_guard
-from ragstone.config.serving import DEFAULT_SCOPE
+from ragstone.assistant.domain import Domain, DomainTexts
+from ragstone.assistant.scope import scope_guard
 from ragstone.embedding.opening import open_embedder
 
 LABELLED = tomllib.loads((Path(__file__).parent / "scope.toml").read_text())
@@ -25,8 +26,9 @@ class Embedded:
         return np.array([[1.0, 0.0] if self.word in text else [0.0, 1.0] for text in texts], np.float32)
 
 
-def decided(question, embed, *, scope=DEFAULT_SCOPE, topics=()):
-    guard = scope_guard(scope, topics, embed)
+def decided(question, embed, *, scope=None, topics=()):
+    domain = Domain(texts={"en": DomainTexts(scope=scope)}) if scope else FARM
+    guard = scope_guard(domain, topics, embed)
     return asyncio.run(guard(question, "en"))
 
 
@@ -51,7 +53,7 @@ def test_a_word_of_another_subject_settles_it_where_there_is_none_of_farming():
 
 
 def test_where_other_signs_speak_for_it_only_a_word_of_another_subject_speaks_against_it():
-    guard = scope_guard(DEFAULT_SCOPE, [], Embedded("televi"))
+    guard = scope_guard(FARM, [], Embedded("televi"))
     assert asyncio.run(guard("Who plays tonight on television?", "en", likely=True))
     assert not asyncio.run(guard("What is wrong with my javascript?", "en", likely=True))
 
@@ -78,7 +80,7 @@ def test_another_scope_has_its_own_subjects_and_no_words_of_farming():
 
 def test_the_subjects_are_embedded_once():
     embed = Embedded("football")
-    guard = scope_guard(DEFAULT_SCOPE, [], embed)
+    guard = scope_guard(FARM, [], embed)
 
     async def ask():
         await asyncio.gather(*(guard(f"Who plays here tonight, number {n}?", "en") for n in range(3)))
@@ -89,7 +91,7 @@ def test_the_subjects_are_embedded_once():
 
 @pytest.mark.model
 def test_no_labelled_question_of_farming_is_declined_and_most_plain_others_are(tmp_path_factory):
-    guard = scope_guard(DEFAULT_SCOPE, [], open_embedder("packaged"))
+    guard = scope_guard(FARM, [], open_embedder("packaged"))
 
     async def declined(lines):
         asked = [line.split("|", 1) for line in lines]

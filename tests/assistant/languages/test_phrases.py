@@ -2,8 +2,7 @@ import string
 
 import pytest
 
-from ragstone.assistant.languages import LANGUAGES, language, phrase, scope_words
-from ragstone.config.serving import DEFAULT_SCOPE
+from ragstone.assistant.languages import LANGUAGES, language, phrase
 
 
 def places(template: str) -> set[str]:
@@ -47,8 +46,3 @@ def test_an_unknown_phrase_is_a_mistake_of_the_program():
         phrase("page", "en")
     with pytest.raises(KeyError, match="none of the assistant's languages"):
         language("pt")
-
-
-def test_the_default_scope_is_said_in_the_users_language_and_another_as_it_is_set():
-    assert scope_words(DEFAULT_SCOPE, "es").startswith("agricultura")
-    assert scope_words("bee keeping", "es") == "bee keeping"

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import msgspec
 import pytest
+from tests.support.farm import FARM
 
 from ragstone.assistant.page.page import POLICY, Texts, assets, chat_page, language_wanted, texts
 
@@ -29,13 +30,13 @@ class Parsed(HTMLParser):
 
 
 def test_there_are_six_languages_english_first():
-    assert list(texts()) == LANGUAGES
+    assert list(texts(FARM)) == LANGUAGES
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_every_text_has_the_places_that_the_english_one_has(lang):
-    for name, english in msgspec.structs.asdict(texts()["en"]).items():
-        own = getattr(texts()[lang], name)
+    for name, english in msgspec.structs.asdict(texts(FARM)["en"]).items():
+        own = getattr(texts(FARM)[lang], name)
         assert re.findall(r"\{\w+\}", str(own)) == re.findall(r"\{\w+\}", str(english)), name
         assert own, name
 
@@ -44,29 +45,29 @@ def test_no_language_has_the_english_words_but_for_names():
     same = {
         (lang, name)
         for lang in LANGUAGES[1:]
-        for name, text in msgspec.structs.asdict(texts()[lang]).items()
-        if text == getattr(texts()["en"], name) and name != "direction"
+        for name, text in msgspec.structs.asdict(texts(FARM)[lang]).items()
+        if text == getattr(texts(FARM)["en"], name) and name != "direction"
     }
     assert same == {("fr", "assistant"), ("fr", "page"), ("fr", "sources")}
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_page_is_in_its_language_and_direction(lang):
-    html = Parsed(chat_page(lang)).elements[0]
+    html = Parsed(chat_page(FARM, lang)).elements[0]
     assert html == ("html", {"lang": lang, "dir": "rtl" if lang == "ar" else "ltr"})
 
 
 def test_an_unknown_language_gets_the_english_page():
-    assert chat_page("xx") == chat_page("en")
+    assert chat_page(FARM, "xx") == chat_page(FARM, "en")
 
 
 def test_the_page_carries_the_texts_of_all_languages():
-    found = msgspec.json.decode(Parsed(chat_page("hi")).json, type=dict[str, Texts])
-    assert found == texts()
+    found = msgspec.json.decode(Parsed(chat_page(FARM, "hi")).json, type=dict[str, Texts])
+    assert found == texts(FARM)
 
 
 def test_the_page_asks_for_nothing_but_its_own_style_and_script():
-    page = chat_page()
+    page = chat_page(FARM)
     asked = re.findall(rb'(?:src|href)="([^"]+)"', page)
     version = asked[1].partition(b"?")[2]
     assert asked == [b"data:,", b"assets/chat.css?" + version, b"assets/chat.js?" + version]
@@ -84,7 +85,7 @@ def test_the_script_never_sets_html():
 
 def test_every_text_that_the_script_asks_for_exists():
     asked = set(re.findall(rb"\bt\(\"(\w+)\"\)", assets()["chat.js"].content))
-    named = set(re.findall(rb'data-text="(\w+)"', chat_page()))
+    named = set(re.findall(rb'data-text="(\w+)"', chat_page(FARM)))
     assert asked
     assert {name.decode() for name in asked | named} <= set(Texts.__struct_fields__)
 

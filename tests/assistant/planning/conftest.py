@@ -6,6 +6,7 @@ from datetime import date
 
 import msgspec
 import pytest
+from tests.support.farm import FARM
 from tests.support.scripted_planner import ScriptedPlanner
 
 from ragstone.assistant.conversation import Asked, Citation, Doing, Passage, Said, TextPiece, Turn
@@ -111,12 +112,12 @@ def agent_of(
     most_steps: int = 6,
     time_limit_s: float = 5,
 ) -> Agent:
-    menu = menu_of(list((with_tools or tools()).values()))
+    menu = menu_of(list((with_tools or tools()).values()), FARM.slots)
     return Agent(
         menu=menu,
-        choose=model_chooser(menu, planner.ask, scope="farming", secret=SECRET, budget=1000),
-        write=model_writer(planner.stream, scope="farming", secret=SECRET, budget=1000),
-        scope="farming",
+        choose=model_chooser(menu, planner.ask, secret=SECRET, budget=1000),
+        write=model_writer(planner.stream, secret=SECRET, budget=1000),
+        domain=FARM,
         most_steps=most_steps,
         time_limit_s=time_limit_s,
     )

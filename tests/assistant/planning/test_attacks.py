@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from tests.assistant.attacks import Attack, load_attacks
 from tests.assistant.planning.conftest import SECRET, Heard, asked, tools
+from tests.support.farm import FARM
 
 from ragstone.assistant.conversation import Said
 from ragstone.assistant.languages import LANGUAGES
@@ -78,12 +79,12 @@ def _reply(said: dict[str, object], prompt: Prompt) -> Reply:
 
 def answered(attack: Attack, way: str, with_tools: dict[str, Tool]) -> Said:
     model = Gullible(attack, way)
-    menu = menu_of(list(with_tools.values()))
+    menu = menu_of(list(with_tools.values()), FARM.slots)
     agent = Agent(
         menu=menu,
-        choose=model_chooser(menu, model.ask, scope="farming", secret=SECRET, budget=1000),
-        write=model_writer(model.stream, scope="farming", secret=SECRET, budget=1000),
-        scope="farming",
+        choose=model_chooser(menu, model.ask, secret=SECRET, budget=1000),
+        write=model_writer(model.stream, secret=SECRET, budget=1000),
+        domain=FARM,
         most_steps=6,
         time_limit_s=20,
     )
@@ -128,12 +129,12 @@ def test_a_dose_that_the_user_has_heard_of_is_not_confirmed() -> None:
     model.action = lambda _prompt: (  # type: ignore[method-assign]
         RAIN if model.n_calls == 1 else {"do": "answer", "with": {"text": "Yes, 50 ml of chlorpyrifos."}}
     )
-    menu = menu_of(list(tools().values()))
+    menu = menu_of(list(tools().values()), FARM.slots)
     agent = Agent(
         menu=menu,
-        choose=model_chooser(menu, model.ask, scope="farming", secret=SECRET, budget=1000),
-        write=model_writer(model.stream, scope="farming", secret=SECRET, budget=1000),
-        scope="farming",
+        choose=model_chooser(menu, model.ask, secret=SECRET, budget=1000),
+        write=model_writer(model.stream, secret=SECRET, budget=1000),
+        domain=FARM,
         most_steps=6,
         time_limit_s=20,
     )

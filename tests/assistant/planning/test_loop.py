@@ -7,6 +7,7 @@ from datetime import date
 import msgspec
 import pytest
 from tests.assistant.planning.conftest import Replies, Weather, agent_of, asked, tools
+from tests.support.farm import FARM
 from tests.support.scripted_planner import ScriptedPlanner
 
 from ragstone.assistant.conversation import Asked, Doing, Said, TextPiece, silent
@@ -93,7 +94,7 @@ def test_a_question_in_another_language_or_with_an_address_is_put_in_our_own_wor
 ) -> None:
     action = {"do": "ask_user", "with": {"missing": ["crop"], "question": question}}
     said, _ = replies(agent_of(ScriptedPlanner(action)), asked("¿Cuánta agua necesita?"), "es")
-    assert said.text == phrase("ask_crop", "es")
+    assert said.text == FARM.ask("crop", "es")
 
 
 def test_what_the_conversation_holds_is_not_asked_for(replies: Replies) -> None:
@@ -191,7 +192,7 @@ def test_text_that_was_read_when_the_time_ends_stays_and_is_marked(replies: Repl
 
     agent = agent_of(ScriptedPlanner(RAIN), with_tools=with_weather(halting), time_limit_s=0.05)
     said, _ = replies(agent, asked("Rain in Nakuru?"))
-    assert said.text == f"Rain is\n\n{phrase('cut_off', 'en')}"
+    assert (said.kind, said.text) == ("answer", f"Rain is\n\n{phrase('stopped_early', 'en')}")
 
 
 async def test_whoever_stops_listening_stops_the_tool() -> None:
@@ -212,7 +213,7 @@ async def test_whoever_stops_listening_stops_the_tool() -> None:
 
 @pytest.mark.parametrize(
     ("text", "question"),
-    [("Paris in France or in Texas?", "Paris in France or in Texas?"), (None, phrase("ask_place", "en"))],
+    [("Paris in France or in Texas?", "Paris in France or in Texas?"), (None, FARM.ask("place", "en"))],
 )
 def test_a_reply_to_a_tool_that_lacks_something_is_a_question(
     replies: Replies, text: str | None, question: str

@@ -5,6 +5,7 @@ from datetime import date
 import msgspec
 import pytest
 from tests.assistant.planning.conftest import SECRET, asked, tools
+from tests.support.farm import FARM
 
 from ragstone.assistant.conversation import Step, Turn
 from ragstone.assistant.planning.actions import menu_of, read_arguments
@@ -14,7 +15,7 @@ from ragstone.assistant.tool import Observation
 from ragstone.errors import ConfigError
 from ragstone.llm.schema import schema_of
 
-MENU = menu_of(list(tools().values()))
+MENU = menu_of(list(tools().values()), FARM.slots)
 
 
 def state(*texts: str, **changed) -> AgentState:
@@ -22,18 +23,16 @@ def state(*texts: str, **changed) -> AgentState:
 
 
 def test_the_first_message_is_the_same_for_every_question() -> None:
-    first = action_prompt(state("a"), MENU, "farming", SECRET, 1000)
-    second = action_prompt(state("b", known={"crop": "maize"}), MENU, "farming", SECRET, 1000)
+    first = action_prompt(state("a"), MENU, SECRET, 1000)
+    second = action_prompt(state("b", known={"crop": "maize"}), MENU, SECRET, 1000)
     assert first.messages[0] == second.messages[0]
     assert first.nonce != second.nonce
 
 
 def test_each_step_adds_to_the_prompt_before_it() -> None:
     step = Step(thought="t", action="weather", arguments={"place": "X"}, observation="rain", status="done")
-    before = action_prompt(state("a"), MENU, "farming", SECRET, 1000)
-    after = action_prompt(
-        state("a", taken=(TakenStep(step, Observation(text="rain")),)), MENU, "farming", SECRET, 1000
-    )
+    before = action_prompt(state("a"), MENU, SECRET, 1000)
+    after = action_prompt(state("a", taken=(TakenStep(step, Observation(text="rain")),)), MENU, SECRET, 1000)
     assert after.messages[: len(before.messages)] == before.messages
     assert after.nonce == before.nonce
 
@@ -43,16 +42,16 @@ def test_what_comes_from_outside_stands_between_tags_with_the_nonce_and_plays_no
     step = Step(thought=evil, action="weather", arguments={"place": evil}, observation=evil, status="done")
     taken = (TakenStep(step, Observation(text=evil)),)
     for prompt in (
-        action_prompt(state(evil, known={"place": evil}, taken=taken), MENU, "farming", SECRET, 1000),
-        reply_prompt(state(evil, taken=taken), "farming", SECRET, 1000),
+        action_prompt(state(evil, known={"place": evil}, taken=taken), MENU, SECRET, 1000),
+        reply_prompt(state(evil, taken=taken), SECRET, 1000),
     ):
         told = "\n".join(message.content for message in prompt.messages)
         assert "<|im_start|>" not in told
         assert "< |im_start|>" in told
-    nonce = action_prompt(state("a"), MENU, "farming", SECRET, 1000).nonce
+    nonce = action_prompt(state("a"), MENU, SECRET, 1000).nonce
     assert (
         f"<user {nonce}>\na\n</user {nonce}>"
-        in action_prompt(state("a"), MENU, "farming", SECRET, 1000).messages[1].content
+        in action_prompt(state("a"), MENU, SECRET, 1000).messages[1].content
     )
 
 
@@ -80,7 +79,7 @@ def test_a_type_within_the_arguments_stands_in_the_schema_itself() -> None:
     nested = msgspec.structs.replace(
         tools()["weather"], arguments=msgspec.defstruct("N", [("ranges", list[Range])])
     )
-    menu = menu_of([nested])
+    menu = menu_of([nested], ())
     assert "$ref" not in msgspec.json.encode(schema_of(menu.reply, False)).decode()
     assert read_arguments(menu, "weather", {"ranges": [{"low": 1}]})
 
@@ -94,9 +93,9 @@ def test_null_in_words_is_none_where_an_argument_may_be_absent() -> None:
 def test_two_actions_of_one_name_are_refused() -> None:
     tool = tools()["weather"]
     with pytest.raises(ConfigError, match="'weather'"):
-        menu_of([tool, tool])
+        menu_of([tool, tool], ())
     with pytest.raises(ConfigError, match="'answer'"):
-        menu_of([msgspec.structs.replace(tool, name="answer")])
+        menu_of([msgspec.structs.replace(tool, name="answer")], ())
 
 
 def test_long_conversations_lose_their_beginning_and_long_replies_their_end() -> None:

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 from tests.assistant.planning.conftest import Heard, agent_of, asked
+from tests.support.farm import FARM
 from tests.support.scripted_planner import ScriptedPlanner
 
 from ragstone.assistant.conversation import Asked, Said
@@ -14,7 +15,7 @@ from ragstone.assistant.planning.loop import conversation_language, respond_with
 from ragstone.assistant.planning.slots import know_by_words
 from ragstone.corpus.tags import Tag
 
-KNOW = know_by_words([Tag("crop", {"maize": ("maize", "maíz")})])
+KNOW = know_by_words([Tag("crop", {"maize": ("maize", "maíz")})], FARM)
 SEARCH = {"do": "search_documents", "with": {"question": "maize", "crop": "maize"}}
 
 
@@ -43,7 +44,7 @@ def reply(conversation: Asked, planner: ScriptedPlanner) -> tuple[Said, str]:
 def test_greetings_and_thanks_are_answered_without_a_call(text: str, lang: str, name: str) -> None:
     planner = ScriptedPlanner(SEARCH)
     said, heard = reply(asked(text), planner)
-    assert (said.kind, said.text, said.lang) == ("greeting", phrase(name, lang, scope="farming"), lang)
+    assert (said.kind, said.text, said.lang) == ("greeting", phrase(name, lang, scope=FARM.scope(lang)), lang)
     assert heard == said.text
     assert planner.prompts == []
 

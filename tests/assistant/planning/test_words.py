@@ -7,6 +7,7 @@ from datetime import date
 import msgspec
 import pytest
 from tests.assistant.planning.conftest import Replies, asked, tools
+from tests.support.farm import FARM
 from tests.support.scripted_assistant import embed_words
 
 from ragstone.assistant.conversation import Asked, Turn
@@ -31,7 +32,7 @@ EXAMPLES = {
     "crop_table": ("How many days does sorghum need until harvest?",),
     "find_videos": ("Is there a video about compost?",),
 }
-know = know_by_words(TAGS)
+know = know_by_words(TAGS, FARM)
 
 
 async def embed(texts: Sequence[str], role: Role) -> list[Vectors]:
@@ -70,6 +71,7 @@ def chosen(conversation: Asked, lang: str = "en", in_scope=anything) -> ChosenAc
         asked=conversation,
         lang=lang,
         today=date(2026, 11, 21),
+        domain=FARM,
         known=know(conversation),
         may_ask=n_asked(conversation) < 2,
     )
@@ -106,22 +108,22 @@ def test_what_is_missing_is_asked_for_in_its_own_phrase(question: str, slot: str
     found = chosen(asked(question))
     assert (found.action, found.arguments) == (
         "ask_user",
-        {"missing": [slot], "question": phrase(f"ask_{slot}", "en")},
+        {"missing": [slot], "question": FARM.ask(slot, "en")},
     )
 
 
 def test_follow_ups_fill_it() -> None:
-    place = asked("Will it rain this week?", phrase("ask_place", "en"), "nakuru")
+    place = asked("Will it rain this week?", FARM.ask("place", "en"), "nakuru")
     assert chosen(place).arguments == {"place": "nakuru"}
-    crop = asked("When do I plant it?", phrase("ask_crop", "en"), "tomatoes")
+    crop = asked("When do I plant it?", FARM.ask("crop", "en"), "tomatoes")
     assert chosen(crop).arguments == {"question": "When do I plant it?\ntomatoes", "crop": "tomato"}
-    unknown = asked("When do I plant it?", phrase("ask_crop", "en"), "dragon fruit")
+    unknown = asked("When do I plant it?", FARM.ask("crop", "en"), "dragon fruit")
     assert chosen(unknown).arguments["crop"] == "dragon fruit"
 
 
 def test_after_two_questions_back_it_searches_with_all_that_was_said() -> None:
     conversation = asked(
-        "My plants are sick", phrase("ask_crop", "en"), "no idea", phrase("ask_symptom", "en"), "hm"
+        "My plants are sick", FARM.ask("crop", "en"), "no idea", FARM.ask("symptom", "en"), "hm"
     )
     found = chosen(conversation)
     assert found.action == "search_documents"
@@ -186,10 +188,10 @@ def test_crops_are_read_inflected_and_with_the_arabic_article() -> None:
 
 def agent_by_words(with_tools: dict[str, Tool]) -> Agent:
     return Agent(
-        menu=menu_of(list(with_tools.values())),
+        menu=menu_of(list(with_tools.values()), FARM.slots),
         choose=words_chooser(with_tools, embed, anything),
         write=write_by_words,
-        scope="farming",
+        domain=FARM,
         most_steps=6,
         time_limit_s=5,
     )
@@ -209,7 +211,7 @@ def test_a_place_that_a_service_does_not_know_is_asked_for_again(replies: Replie
     made = with_examples()
     made["weather"] = msgspec.structs.replace(made["weather"], call=unknown)
     said, _ = replies(agent_by_words(made), asked("Will it rain this week in Xy?"), place="Xy")
-    assert (said.kind, said.text) == ("question", phrase("ask_place", "en"))
+    assert (said.kind, said.text) == ("question", FARM.ask("place", "en"))
 
 
 def test_a_table_without_the_crop_leads_to_the_documents(replies: Replies) -> None:
@@ -254,6 +256,7 @@ def test_a_region_of_an_earlier_turn_restricts_no_table():
         asked=Asked(turns=(Turn("user", "And the roots of maize?"),)),
         lang="en",
         today=date(2026, 11, 21),
+        domain=FARM,
         known={"crop": "maize", "region": "Nebraska"},
     )
     assert _filled(state, "And the roots of maize?", table) == {"crop": "maize"}

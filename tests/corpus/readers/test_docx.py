@@ -8,8 +8,8 @@ from docx.enum.text import WD_BREAK
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 
-from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.readers.docx import FORMS, Counting, ListLevel, WordList, read_docx
+from ragstone.files.file import File, Unreadable
 
 
 def read(path):

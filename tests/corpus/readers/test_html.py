@@ -1,5 +1,5 @@
-from ragstone.corpus.file import File
 from ragstone.corpus.readers.html import read_html
+from ragstone.files.file import File
 
 
 def read(tmp_path, html: str):

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.corpus.readers.office import PAGE, OutlineBlock, lay_out, outline_notes
+from ragstone.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
 from ragstone.corpus.readers.pdf.headings import _NUMBERING
 
 BLOCKS = st.builds(

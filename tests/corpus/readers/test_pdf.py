@@ -5,8 +5,8 @@ import random
 import pytest
 from tests.support.pdf import ITALIC_X, At, Mark, lines, write_pdf
 
-from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.readers.pdf.reader import read_pdf
+from ragstone.files.file import File, Unreadable
 
 
 def read(tmp_path, content: bytes):

@@ -4,8 +4,8 @@ import pytest
 from pptx import Presentation
 from pptx.util import Inches
 
-from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.readers.pptx import read_pptx
+from ragstone.files.file import File, Unreadable
 
 
 def saved(slides, tmp_path):

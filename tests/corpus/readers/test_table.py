@@ -1,8 +1,9 @@
 import pytest
 
-from ragstone.corpus.file import File, IngestOptions, Unreadable
+from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.ingest import read_corpus
 from ragstone.corpus.readers.table import documents_of, read_csv, read_jsonl
+from ragstone.files.file import File, Unreadable
 
 
 def rows(tmp_path, content: str | bytes, name: str = "t.csv", **options):

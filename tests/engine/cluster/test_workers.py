@@ -1,4 +1,4 @@
-"""Doors of several workers on one desk, in this process and without Ray: the lines between them are real."""
+"""Doors of several workers on one coordinator, in this process, without Ray: the channels are real."""
 
 import asyncio
 import contextlib
@@ -9,11 +9,9 @@ import pytest
 from tests.support.doors import Model, Verdict, prompt, verdict
 
 from ragstone.config import ModelSettings
-from ragstone.engine.cluster.desk import Desk
-from ragstone.engine.cluster.desk_ledger import DeskLedger
-from ragstone.engine.cluster.line import Channel
-from ragstone.engine.cluster.messages import Halt, ToWorker
-from ragstone.engine.cluster.worker import SharedBudget
+from ragstone.engine.cluster.channel import Channel
+from ragstone.engine.cluster.coordinator import Call, Coordinator
+from ragstone.engine.cluster.leases import SharedBudget, SharedLedger
 from ragstone.errors import ModelError
 from ragstone.llm import Budget, Caps, Door, Ledger
 from ragstone.llm.prompt import CallFailed
@@ -29,41 +27,37 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 @contextlib.asynccontextmanager
 async def workers(
-    desk: Desk, models: list[Model], caps: Caps | None = None, **settings: object
+    coordinator: Coordinator, models: list[Model], caps: Caps | None = None, **settings: object
 ) -> AsyncIterator[list[Door]]:
     """Give a door for each model, as if each were on a worker of its own."""
     loop = asyncio.get_running_loop()
-    lines = []
+    channels = []
 
     def door(number: int, model: Model) -> Door:
-        async def send(payload: bytes, wait: bool) -> bytes:
-            said = asyncio.run_coroutine_threadsafe(desk.exchange(f"w{number}", payload, wait), loop)
+        async def exchange(calls: list[Call]) -> list[object]:
+            said = asyncio.run_coroutine_threadsafe(coordinator.exchange(f"w{number}", calls), loop)
             return await asyncio.wrap_future(said)
 
-        def heard(told: ToWorker) -> None:
-            if not isinstance(told, Halt):
-                shared.hear(told)
-
-        line = Channel(send, heard)
-        shared = SharedBudget(line, caps or Caps())
-        line.start()
-        lines.append(line)
+        channel = Channel(exchange, lambda: None)
+        channel.start()
+        channels.append(channel)
+        shared = SharedBudget(channel, caps or Caps())
         endpoint = Endpoint(identity="function/model", send=model.send, concurrency=4, price=None)
         budget = Budget(caps, shared)
         declared = ModelSettings(**settings)
-        return Door(endpoint, declared, DeskLedger(line, offline=False), budget, offline=False)
+        return Door(endpoint, declared, SharedLedger(channel, offline=False), budget, offline=False)
 
     try:
         yield [door(number, model) for number, model in enumerate(models)]
     finally:
-        for line in lines:
-            await asyncio.to_thread(line.close)
+        for channel in channels:
+            await asyncio.to_thread(channel.close)
 
 
 async def test_two_workers_make_as_many_calls_at_once_as_one_would(ledger):
     models = [Model(verdict(), latency_s=0.02), Model(verdict(), latency_s=0.02)]
     both = Both(models)
-    async with workers(Desk(ledger, Caps()), models) as doors:
+    async with workers(Coordinator(lambda: ledger, Caps()), models) as doors:
         await asyncio.gather(
             *(door.ask(prompt(f"{n} {i}")) for n in range(20) for i, door in enumerate(doors))
         )
@@ -96,7 +90,7 @@ class Both:
 
 async def test_the_same_call_of_two_workers_is_made_once(ledger):
     models = [Model(verdict(), latency_s=0.02), Model(verdict(), latency_s=0.02)]
-    async with workers(Desk(ledger, Caps()), models) as doors:
+    async with workers(Coordinator(lambda: ledger, Caps()), models) as doors:
         replies = await asyncio.gather(*(door.ask(prompt()) for door in doors))
     assert [reply.value for reply in replies] == [Verdict(reason="as the texts say", score=2)] * 2
     assert sum(len(model.asked) for model in models) == 1
@@ -105,7 +99,7 @@ async def test_the_same_call_of_two_workers_is_made_once(ledger):
 async def test_when_the_one_who_calls_fails_the_other_makes_the_call(ledger):
     broken = Model(CallFailed("error", "no"), latency_s=0.02)
     right = Model(verdict())
-    async with workers(Desk(ledger, Caps()), [broken, right]) as doors:
+    async with workers(Coordinator(lambda: ledger, Caps()), [broken, right]) as doors:
         first = asyncio.create_task(doors[0].ask(prompt()))
         while not broken.asked:  # noqa: ASYNC110 - a stand-in tells nobody
             await asyncio.sleep(0.001)
@@ -118,19 +112,19 @@ async def test_when_the_one_who_calls_fails_the_other_makes_the_call(ledger):
 async def test_a_cap_of_calls_holds_over_all_workers_exactly(ledger):
     models = [Model(verdict()), Model(verdict())]
     caps = Caps(calls=7)
-    desk = Desk(ledger, caps)
-    async with workers(desk, models, caps) as doors:
+    coordinator = Coordinator(lambda: ledger, caps)
+    async with workers(coordinator, models, caps) as doors:
         asked = [door.ask(prompt(f"{n} {i}")) for n in range(10) for i, door in enumerate(doors)]
         said = await asyncio.gather(*asked, return_exceptions=True)
     over = [one for one in said if isinstance(one, CallFailed)]
     assert sum(len(model.asked) for model in models) == 7
     assert [one.status for one in over] == ["over_budget"] * 13
-    assert desk.spent().made == 7
+    assert coordinator.spent().made == 7
 
 
 async def test_an_endpoint_that_no_call_can_reach_ends_the_calls_of_all_workers(ledger):
     models = [Model(ModelError("no such model")), Model(verdict())]
-    async with workers(Desk(ledger, Caps()), models) as doors:
+    async with workers(Coordinator(lambda: ledger, Caps()), models) as doors:
         with pytest.raises(ModelError, match="no such model"):
             await doors[0].ask(prompt("a"))
         for n in range(100):  # the other hears of it within some milliseconds
@@ -147,7 +141,7 @@ async def test_an_endpoint_that_no_call_can_reach_ends_the_calls_of_all_workers(
 async def test_calls_a_minute_are_those_of_all_workers(ledger):
     models = [Model(verdict()), Model(verdict())]
     loop = asyncio.get_running_loop()
-    async with workers(Desk(ledger, Caps()), models, requests_per_minute=1200) as doors:
+    async with workers(Coordinator(lambda: ledger, Caps()), models, requests_per_minute=1200) as doors:
         started = loop.time()
         await asyncio.gather(
             *(door.ask(prompt(f"{n} {i}")) for n in range(4) for i, door in enumerate(doors))
@@ -156,16 +150,17 @@ async def test_calls_a_minute_are_those_of_all_workers(ledger):
         assert loop.time() - started >= 0.35
 
 
-async def test_when_the_desk_is_gone_every_question_says_so(ledger):
-    async def send(_payload: bytes, _wait: bool) -> bytes:
-        raise ModelError("the desk is gone")
+async def test_when_the_coordinator_is_gone_every_question_says_so(ledger):
+    async def exchange(_calls: list[Call]) -> list[object]:
+        raise ModelError("the coordinator is gone")
 
-    heard: list[ToWorker] = []
-    line = Channel(send, heard.append)
-    line.start()
+    lost: list[bool] = []
+    channel = Channel(exchange, lambda: lost.append(True))
+    channel.start()
     try:
-        with pytest.raises(ModelError, match="the desk is gone"):
-            await DeskLedger(line, offline=False).find(b"k")
-        assert Halt() in heard  # and no call is made any more
+        for _ in range(2):
+            with pytest.raises(ModelError, match="the coordinator is gone"):
+                await SharedLedger(channel, offline=False).find(b"k")
+        assert lost == [True]  # and no call is made any more
     finally:
-        await asyncio.to_thread(line.close)
+        await asyncio.to_thread(channel.close)

@@ -37,7 +37,7 @@ def numbers_held(seen: Observation) -> bool:
     return all(values & held_values(seen.text) for values in stated_values(seen.told))
 
 
-async def test_the_weather_is_told_with_dates_of_the_language() -> None:
+async def test_the_weather_is_told_with_dates_of_the_language():
     seen = await weather("sw", place="Dodoma", days=3)
     first = daily_weather(-6.17221, 35.73947, date(2026, 11, 21))
     lines = seen.told.splitlines()
@@ -51,18 +51,18 @@ async def test_the_weather_is_told_with_dates_of_the_language() -> None:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-async def test_no_number_is_told_that_is_not_the_tools(lang: str) -> None:
+async def test_no_number_is_told_that_is_not_the_tools(lang):
     assert numbers_held(await weather(lang, place="Nakuru", days=7))
     assert numbers_held(await weather(lang, place="Paris", days=1))
     assert numbers_held(await crops(lang, crop="maize"))
     assert numbers_held(await crops(lang, region="East Africa"))
 
 
-async def test_of_today_and_tomorrow_no_sum_is_told() -> None:
+async def test_of_today_and_tomorrow_no_sum_is_told():
     assert len((await weather("en", place="Nakuru", days=2)).told.splitlines()) == 3
 
 
-async def test_places_are_told_in_the_language() -> None:
+async def test_places_are_told_in_the_language():
     unknown = await weather("es", place="Atlantis")
     assert unknown.told == say("no_place", "es", name="Atlantis")
     assert (await weather("es", place="Nakuru, Peru")).told == say(
@@ -73,12 +73,12 @@ async def test_places_are_told_in_the_language() -> None:
     assert "- Springfield, Greene, Missouri, United States" in several
 
 
-async def test_a_place_with_all_that_it_lies_in_is_found() -> None:
+async def test_a_place_with_all_that_it_lies_in_is_found():
     seen = await weather("en", place="Springfield, Greene, Missouri, United States", days=1)
     assert "Springfield, Greene, Missouri" in seen.told
 
 
-async def test_a_service_that_is_away_is_told_in_the_language() -> None:
+async def test_a_service_that_is_away_is_told_in_the_language():
     nowhere = WeatherOptions(forecast_url="http://127.0.0.1:9/f", geocoding_url="http://127.0.0.1:9/g")
     async with weather_tool(nowhere) as tool:
         seen = await tool.call(msgspec.convert({"place": "Nakuru"}, tool.arguments), situation("hi"))
@@ -94,13 +94,11 @@ async def test_a_service_that_is_away_is_told_in_the_language() -> None:
         ("ar", "ما عمق جذور الذرة؟", "ذرة:\n- عمق الجذور: 1 إلى 1.7 m\nالمصدر: "),
     ],
 )
-async def test_the_figure_that_a_question_names_is_told_alone_with_its_source(
-    lang: str, question: str, told: str
-) -> None:
+async def test_the_figure_that_a_question_names_is_told_alone_with_its_source(lang, question, told):
     assert (await crops(lang, question, crop="maize")).told.startswith(told)
 
 
-async def test_what_tells_rows_apart_is_told_in_the_language() -> None:
+async def test_what_tells_rows_apart_is_told_in_the_language():
     seen = await crops("fr", "Combien de jours jusqu'à la récolte ?", crop="maize", region="East Africa")
     assert seen.told.splitlines()[:2] == ["maïs :", "- durée du cycle : 180 jours"]
     both = (await crops("fr", "Combien de jours ?", crop="maize")).told.splitlines()
@@ -108,19 +106,19 @@ async def test_what_tells_rows_apart_is_told_in_the_language() -> None:
     assert len(both) == 8  # the name, six rows, the source
 
 
-async def test_a_later_turn_asks_for_the_same_figure() -> None:
+async def test_a_later_turn_asks_for_the_same_figure():
     told = (await crops("en", "How deep do the roots of maize grow?", "And of wheat?", crop="wheat")).told
     assert "rooting depth: 1 to 1.5 m" in told
     assert "salinity" not in told
 
 
-async def test_the_water_need_is_told_with_what_the_coefficient_means() -> None:
+async def test_the_water_need_is_told_with_what_the_coefficient_means():
     told = (await crops("sw", "Nyanya inahitaji maji kiasi gani?", crop="tomato")).told
     assert say("kc_means", "sw") in told
     assert "kina cha mizizi" not in told
 
 
-async def test_what_the_table_lacks_is_told_in_the_language() -> None:
+async def test_what_the_table_lacks_is_told_in_the_language():
     assert (await crops("es", crop="mazie")).told == (
         "La tabla de cultivos no tiene ningún cultivo llamado «mazie». ¿Quiso decir: maíz?"
     )
@@ -131,13 +129,13 @@ async def test_what_the_table_lacks_is_told_in_the_language() -> None:
     assert nothing.told == say("no_rows", "hi")
 
 
-async def test_the_columns_of_another_table_keep_their_names(tmp_path: Path) -> None:
+async def test_the_columns_of_another_table_keep_their_names(tmp_path):
     (tmp_path / "own.csv").write_text("crop,name_sw,yield_t_ha\nmaize,mahindi,4.5\n", "utf-8")
     seen = await observe(crops_tool(tmp_path / "own.csv"), "sw", crop="maize")
     assert seen.told == "mahindi:\n- yield: 4.5 t/ha"
 
 
-async def test_videos_are_told_by_title_and_language_and_linked() -> None:
+async def test_videos_are_told_by_title_and_language_and_linked():
     def down(_texts: object, _role: object) -> object:
         raise ModelError("no embedder")
 

@@ -1,9 +1,10 @@
 """`ragstone agree`: the page, the groups, tuned rows."""
 
 import json
+import shlex
 
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def judged(project):
         for n in range(6)
     ]
     (project / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
-    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     return project
 
 
@@ -65,8 +66,8 @@ def test_page_does_not_replace_the_labels(judged):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--map", "good=1"), "write LABEL=SCORE, both numbers"),
-        (("--map", "1=nan"), "write LABEL=SCORE, both numbers"),
+        (("--map", "good=fine"), "write LABEL=SCORE, a score being a number, e.g. 1=0.5"),
+        (("--map", "1=nan"), "write LABEL=SCORE, a score being a number"),
         (("--threshold", "containment=inf"), "write NAME=NUMBER"),
         (("--threshold", "containment=5000"), "its scale is 0 to 1"),
         (("--threshold", "contanment=0.5"), "Did you mean 'containment'?"),
@@ -84,3 +85,57 @@ def test_threshold_of_a_variant(judged):
         "agree", "judgements.jsonl", "labels.jsonl", "--threshold", "rubric@scale=0-10=1", "--json"
     )
     assert ran.code == 0
+
+
+SHEET = (
+    "question,answer,reference,contexts\n"
+    "Who?,Ann,Ann,Ann did it.\nWhen?,May,June,It was June then.\nWhere?,Rome,Rome,It was in Oslo.\n"
+)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Answers of a user's own, judged by judges of two metrics."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(SHEET)
+    assert ragstone("judge", "a.csv", "--judge", "containment", "--judge", "grounding", *TO_FILE).code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["user_input", "input", "query", "Question"])
+@pytest.mark.parametrize(
+    "grades", [("100%", "0 %", "100 %"), ("yes", "no", "Yes"), ("TRUE", "FALSE", "TRUE")]
+)
+def test_labels_are_found_by_any_name_of_a_question_and_speak_of_correctness(own, name, grades):
+    rows = zip(("Who?", "When?", "Where?"), grades, strict=True)
+    (own / "l.csv").write_text("\n".join([f"{name},label", *(",".join(row) for row in rows)]))
+    ran = ragstone("agree", "judgements.jsonl", "l.csv", "--json")
+    assert [(card["judge"], card["n"]) for card in json.loads(ran.out)] == [("containment", 3)]
+    assert "taken for correctness. --metric NAME compares them with another: faithfulness." in ran.err
+
+
+def test_words_are_told_with_the_command_that_gives_them_scores(own, monkeypatch):
+    (own / "l.csv").write_text("question,verdict\nWho?,good\nWhen?,bad\nWhere?,good\n")
+    given = ["agree", "judgements.jsonl", "l.csv"]
+    monkeypatch.setattr("sys.argv", ["ragstone", *given])
+    ran = ragstone(*given)
+    assert ran.code == 2
+    assert "l.csv: labels are words: good (2), bad (1). Say what each stands for" in ran.err
+    _, *again = shlex.split(ran.err.rpartition("Run:")[2])
+    assert again == [*given, "--map", "good=1,bad=0"]
+    ran = ragstone(*again, "--json")
+    assert [card["n"] for card in json.loads(ran.out)] == [3]
+
+
+def test_a_sheet_of_one_criterion_speaks_of_the_metric_that_its_column_is_named_after(own, caplog):
+    (own / "l.csv").write_text("Question,Faithfulness\nWho?,0\nWhen?,1\nWhere?,0\n")
+    ran = ragstone("agree", "judgements.jsonl", "l.csv", "--json")
+    assert [card["metric"] for card in json.loads(ran.out)] == ["faithfulness"]
+    assert "took `Faithfulness` as score" in caplog.text
+
+
+def test_the_sheets_texts_stand_beside_disagreements(own):
+    (own / "l.csv").write_text("question,label\nWho?,0\nWhen?,0\nWhere?,1\n")
+    (first, *_) = json.loads(ragstone("agree", "judgements.jsonl", "l.csv", "--sheet", "a.csv", "--json").out)
+    texts = [(one["question"], one["answer"], one["reference"]) for one in first["disagreements"]]
+    assert texts == [("Who?", "Ann", "Ann")]

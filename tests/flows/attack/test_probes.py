@@ -1,4 +1,5 @@
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.flows.attack.probes import (
     TRANSFORMS,
@@ -24,17 +25,9 @@ ROW = Answer(
 
 
 def judged(score: float | None, question: str = "q", system: str = "s", **more: object) -> Judgement:
-    return Judgement(
-        question_id=question,
-        system=system,
-        judge="correctness",
-        metric="correctness",
-        status="scored" if score is not None else "unparsable",
-        model="m",
-        prompt_version=1,
-        score=score,
-        scale=(0, 100),
-        **more,  # type: ignore[arg-type]
+    status = "unparsable" if score is None else "scored"
+    return judgement_row(
+        question_id=question, system=system, status=status, score=score, scale=(0, 100), **more
     )
 
 
@@ -94,14 +87,11 @@ def test_position_worked_by_hand():
     pairwise = load_judge("pairwise")
 
     def pair(question: str, *orders: str) -> Judgement:
-        return Judgement(
+        return judgement_row(
             question_id=question,
             system="A vs B",
             judge="pairwise",
             metric="pairwise",
-            status="scored",
-            model="m",
-            prompt_version=1,
             score=0.5,
             scale=(0, 1),
             metadata={"orders": list(orders)},

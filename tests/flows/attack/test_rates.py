@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.flows.attack.families import Attack, Family, load_families
 from ragstone.flows.attack.planting import plant
@@ -25,17 +26,7 @@ FAMILY = Family(
 
 
 def judged(score: float | None, status: str = "scored", question: str = "q") -> Judgement:
-    return Judgement(
-        question_id=question,
-        system="s",
-        judge="correctness",
-        metric="correctness",
-        status=status,  # type: ignore[arg-type]
-        model="m",
-        prompt_version=1,
-        score=score,
-        scale=(0, 100),
-    )
+    return judgement_row(question_id=question, status=status, score=score, scale=(0, 100))
 
 
 def attacked(*after: Judgement, before: float = 10, rows: int = 1):

@@ -19,15 +19,17 @@ conditions = ["gold", "none"]
 """
 
 
+def write_grid(folder, fake, n=10):
+    """Write n cases and settings with two models, one of which refuses whatever it is shown."""
+    case_files(folder, n)
+    (folder / "ragstone.toml").write_text(SETTINGS + fake.toml("openai/good") + fake.toml("openai/poor"))
+    fake.script = reading(blind={"poor": set(range(n))})
+    return folder
+
+
 @pytest.fixture
 def grid(folder, fake_openai):
-    """A folder with ten cases and two models, one of which refuses whatever it is shown."""
-    case_files(folder, 10)
-    (folder / "ragstone.toml").write_text(
-        SETTINGS + fake_openai.toml("openai/good") + fake_openai.toml("openai/poor")
-    )
-    fake_openai.script = reading(blind={"poor": set(range(10))})
-    return folder
+    return write_grid(folder, fake_openai)
 
 
 def test_bench_is_shown_and_its_report_named(grid):
@@ -47,28 +49,6 @@ def test_bench_as_json_is_one_document(grid):
     assert found["board"]["n_questions"] == 4
     assert found["board"]["standings"][0]["cell"]["name"] == "good · gold"
     assert found["calls"]["made"] == 16
-
-
-def test_another_seed_asks_for_force(grid):
-    assert ragstone("bench", "answerers").code == 0
-    refused = ragstone("bench", "answerers", "--seed", 4)
-    assert (refused.code, "--force" in refused.err) == (2, True)
-    assert ragstone("bench", "answerers", "--seed", 4, "--force").code == 0
-
-
-def test_forecast_asks_nobody(grid, fake_openai):
-    ran = ragstone("bench", "answerers", "--forecast")
-    assert (ran.code, fake_openai.n_requests) == (0, 0)
-    assert "about 40 calls" in ran.out
-    assert not (grid / "runs").exists()
-
-
-def test_budget_ends_with_four_and_failures_with_five_if_strict(grid, fake_openai):
-    assert ragstone("bench", "answerers", "--budget", "15calls").code == 4
-    fake_openai.models = {"good"}
-    ran = ragstone("bench", "answerers", "--force")
-    assert (ran.code, "was not measured" in ran.out) == (0, True)
-    assert ragstone("bench", "answerers", "--strict").code == 5
 
 
 def test_deadline_that_cuts_everything_off_ends_with_four_and_a_page(grid, fake_openai):
@@ -99,10 +79,3 @@ def test_wrong_use_is_told_in_one_message(grid):
     assert "unknown key 'model'" in told('[bench.answerers]\nmodel = "openai/good"\n')
     assert "no system 'mine'" in told('[bench.answerers]\nsystems = ["mine"]\n')
     assert "budget" in ragstone("bench", "answerers", "--budget", "much").err
-
-
-def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(grid, fake_openai):
-    (grid / "runs").write_text("")
-    ran = ragstone("bench", "answerers")
-    assert (ran.code, "runs/run-answerers: the folder cannot be made" in ran.err) == (2, True), ran.err
-    assert fake_openai.n_requests == 0

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from tests.support.answering_models import REFUSAL, case_files, reading
+from tests.support.answering_models import case_files, reading
 from tests.support.scripts import always, fail, fit_schema, schema_in, sometimes
 
 from ragstone.config import BenchSection, RagSystem, SheetSystem, load_settings
@@ -280,12 +280,6 @@ def test_prompt_of_ones_own_without_contexts_is_the_closed_book(settings, tmp_pa
         bench_answerers(with_grid(settings, prompts=["mine.toml"], conditions=["gold", "none"]))
 
 
-def test_limit_takes_the_first_questions(settings):
-    board = bench_answerers(with_grid(settings, limit=4)).board
-    assert board.n_questions == 4
-    assert all(row.n_questions == 4 for row in board.standings)
-
-
 def test_distractors_say_how_many_passages_stand_beside(settings):
     bench_answerers(with_grid(settings, distractors=1, conditions=["gold+distractors"]))
     file = answer_bench_folder(settings) / "answers-01-good-gold-distractors.jsonl"
@@ -434,12 +428,6 @@ def test_closed_book_needs_no_documents(settings):
     documents = msgspec.structs.replace(settings.documents, paths=[])
     alone = msgspec.structs.replace(with_grid(settings, conditions=["none"]), documents=documents)
     assert set(placed(bench_answerers(alone))) == {"good · none", "poor · none"}
-
-
-def test_refusal_of_the_scripted_model_is_one(settings):
-    bench_answerers(with_grid(settings, conditions=["distractors"]))
-    file = answer_bench_folder(settings) / "answers-01-good-distractors.jsonl"
-    assert {answer.answer for answer in read_rows(file, Answer)} == {REFUSAL}
 
 
 def test_systems_stand_beside_the_grid_as_they_are(settings, tmp_path):

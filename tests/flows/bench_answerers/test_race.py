@@ -6,6 +6,7 @@ import pytest
 from benchmarks.races import Setting, one_clear, right_or_wrong, simulate
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, none
+from tests.support.plain_rows import judgement_row
 
 from ragstone.config import Condition
 from ragstone.errors import ConfigError, DataError
@@ -21,7 +22,7 @@ from ragstone.flows.bench_answerers.race import (
     start_race,
     withdraw,
 )
-from ragstone.records import Answer, Judgement, Question, Usage
+from ragstone.records import Answer, Question, Usage
 
 
 def questions_of(n: int, size: int = 1) -> tuple[list[str], dict[str, str]]:
@@ -227,16 +228,13 @@ def rows(one: AnswerCell, asked: list[Question], score: float | None) -> AnswerR
         for q in asked
     ]
     judgements = [
-        Judgement(
+        judgement_row(
             question_id=q.id,
             system=one.name,
             judge="grades",
-            metric="correctness",
             status="unparsable" if score is None else "scored",
             score=score,
             scale=(0, 4),
-            model="m",
-            prompt_version=1,
             usage=Usage(calls=2),
             cost_usd=0.25,
         )

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 from rich.console import Console
-from tests.flows.bench_answerers.test_command import SETTINGS
+from tests.flows.bench_answerers.test_command import write_grid
 from tests.flows.bench_answerers.test_grid import with_grid, write_settings
 from tests.support.answering_models import case_files, reading
 from tests.support.command import ragstone
@@ -22,12 +22,7 @@ from ragstone.tables import read_rows
 @pytest.fixture
 def grid(folder, fake_openai):
     """A folder with forty cases and two models, one of which refuses whatever it is shown."""
-    case_files(folder, 40)
-    (folder / "ragstone.toml").write_text(
-        SETTINGS + fake_openai.toml("openai/good") + fake_openai.toml("openai/poor")
-    )
-    fake_openai.script = reading(blind={"poor": set(range(40))})
-    return folder
+    return write_grid(folder, fake_openai, 40)
 
 
 def test_the_flag_makes_it_a_race(grid):

@@ -8,19 +8,21 @@ from tests.support.known_judges import JUDGE, judging, labelled_sheet
 from tests.support.scripts import fail
 
 
-@pytest.fixture
-def grid(folder, fake_openai):
-    """A folder with eighty labelled answers, a judge and two models, one of them much better."""
+def write_grid(folder, fake):
+    """Write eighty labelled answers, a judge, and settings with two models, one of them much better."""
     labelled_sheet(folder / "labelled.jsonl")
     (folder / "mine.toml").write_text(JUDGE.replace("NAME", "mine"))
     (folder / "ragstone.toml").write_text(
         '[bench.judges]\nsheet = "labelled.jsonl"\njudges = ["mine.toml"]\nshots = [0]\n'
-        'models = ["openai/good", "openai/poor"]\n'
-        + fake_openai.toml("openai/good")
-        + fake_openai.toml("openai/poor")
+        'models = ["openai/good", "openai/poor"]\n' + fake.toml("openai/good") + fake.toml("openai/poor")
     )
-    fake_openai.script = judging({"good": 0.03, "poor": 0.5})
+    fake.script = judging({"good": 0.03, "poor": 0.5})
     return folder
+
+
+@pytest.fixture
+def grid(folder, fake_openai):
+    return write_grid(folder, fake_openai)
 
 
 def test_bench_is_shown_and_its_report_named(grid):
@@ -40,28 +42,6 @@ def test_bench_as_json_is_one_document(grid):
     assert found["counts"]["answers"] == 40
     assert found["choice"]["best"] == "mine@shots=0 · openai/good"
     assert found["calls"]["made"] == 80
-
-
-def test_another_seed_asks_for_force(grid):
-    assert ragstone("bench", "judges").code == 0
-    refused = ragstone("bench", "judges", "--seed", 4)
-    assert (refused.code, "--force" in refused.err) == (2, True)
-    assert ragstone("bench", "judges", "--seed", 4, "--force").code == 0
-
-
-def test_forecast_asks_nobody(grid, fake_openai):
-    ran = ragstone("bench", "judges", "--forecast")
-    assert (ran.code, fake_openai.n_requests) == (0, 0)
-    assert "about 160 calls" in ran.out
-    assert not (grid / "runs").exists()
-
-
-def test_budget_ends_with_four_and_failures_with_five_if_strict(grid, fake_openai):
-    assert ragstone("bench", "judges", "--budget", "100calls").code == 4
-    fake_openai.models = {"good"}
-    ran = ragstone("bench", "judges", "--force")
-    assert (ran.code, "was not measured" in ran.out) == (0, True)
-    assert ragstone("bench", "judges", "--strict").code == 5
 
 
 def test_judgements_without_a_score_end_with_five_if_strict(grid, fake_openai):
@@ -94,10 +74,3 @@ def test_wrong_use_is_told_in_one_message(grid):
     (grid / "ragstone.toml").write_text("[bench.judges]\nmapping = { 0 = 2 }\n")
     assert ragstone("bench", "judges").code == 2
     assert "budget" in ragstone("bench", "judges", "--budget", "much").err
-
-
-def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(grid, fake_openai):
-    (grid / "runs").write_text("")
-    ran = ragstone("bench", "judges")
-    assert (ran.code, "runs/run-judges: the folder cannot be made" in ran.err) == (2, True), ran.err
-    assert fake_openai.n_requests == 0

@@ -330,9 +330,9 @@ def asking(latency_s=0.25, cost_usd=0.5):
 
 async def test_calls_are_summed_those_of_members_too():
     meter, (ask, _) = Meter(), asking()
-    means = meter.metered(JudgeContext(ask=ask, others={"openai/b": ask}, secret=b"s"))
-    await means.ask(PROMPT)
-    await means.others["openai/b"](PROMPT)
+    context = meter.metered(JudgeContext(ask=ask, others={"openai/b": ask}, secret=b"s"))
+    await context.ask(PROMPT)
+    await context.others["openai/b"](PROMPT)
     spent = meter.spent(4)
     assert (spent.n_calls, spent.input, spent.output) == (2, 20, 10)
     assert (spent.seconds, spent.cost_usd) == (0.5, 1.0)

@@ -4,57 +4,27 @@ import json
 import re
 
 import pytest
-from tests.flows.bench_retrievers.test_grid import documents, questions
-from tests.flows.bench_retrievers.test_study import documents as translated
-from tests.flows.bench_retrievers.test_study import questions as in_languages
+from tests.flows.bench_retrievers.test_grid import write_grid
+from tests.flows.bench_retrievers.test_study import write_study
 from tests.support.command import ragstone
-
-from ragstone.records import Document, Question
-from ragstone.tables import write_rows
 
 
 @pytest.fixture
 def grid(folder, fake_openai):
     """A folder with eight documents and questions, and BM25 over two chunkers."""
-    write_rows(folder / "documents.jsonl", documents(), Document)
-    write_rows(folder / "questions.jsonl", questions(), Question)
-    (folder / "ragstone.toml").write_text(
-        '[documents]\npaths = ["documents.jsonl"]\n[questions]\npath = "questions.jsonl"\n'
-        "[bench.retrievers]\nretrievers = ['bm25']\nk = [1, 3]\n"
-        'chunkers = [{ method = "whole" }, { size = 60 }]\n' + fake_openai.toml()
-    )
-    return folder
+    return write_grid(folder, fake_openai)
 
 
 @pytest.fixture
 def languages(folder, fake_openai):
     """A folder with six documents and questions in two languages."""
-    write_rows(folder / "documents.jsonl", translated(), Document)
-    write_rows(folder / "questions.jsonl", in_languages(), Question)
-    (folder / "ragstone.toml").write_text(
-        '[documents]\npaths = ["documents.jsonl"]\ncopies = "group"\n'
-        '[questions]\npath = "questions.jsonl"\n[bench.languages]\nretrievers = ["bm25"]\n'
-        + fake_openai.toml()
-    )
-    return folder
+    return write_study(folder, fake_openai)
 
 
-@pytest.mark.parametrize("command", [("bench", "retrievers"), ("run",)])
-def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(grid, fake_openai, command):
-    with (grid / "ragstone.toml").open("a") as file:
-        file.write('[answer]\nmodel = "openai/fake"\n[judge]\njudges = ["containment"]\n')
-    (grid / "runs").write_text("")
-    ran = ragstone(*command)
-    assert (ran.code, "runs/run" in ran.err, "the folder cannot be made" in ran.err) == (2, True, True), (
-        ran.err
-    )
-    assert fake_openai.n_requests == 0
-
-
-def test_a_folder_of_a_study_that_cannot_be_made_is_said(languages):
-    (languages / "runs").write_text("")
-    ran = ragstone("bench", "languages")
-    assert (ran.code, "runs/run-languages: the folder cannot be made" in ran.err) == (2, True), ran.err
+def with_rerankers(grid, *names):
+    """Write the settings anew, with these rerankers."""
+    text = (grid / "ragstone.toml").read_text()
+    (grid / "ragstone.toml").write_text(text.replace("k = [1, 3]", f"k = [1]\nrerankers = {list(names)}"))
 
 
 def test_leaderboard_is_shown_and_its_report_named(grid):
@@ -74,21 +44,8 @@ def test_leaderboard_as_json_is_one_document(grid):
     assert found["counts"]["questions"] == 4
 
 
-def test_another_seed_asks_for_force(grid):
-    assert ragstone("bench", "retrievers").code == 0
-    refused = ragstone("bench", "retrievers", "--seed", 4)
-    assert refused.code == 2
-    assert "--force" in refused.err
-    assert ragstone("bench", "retrievers", "--seed", 4, "--force").code == 0
-
-
 def test_configuration_that_fails_ends_with_five_only_if_strict(grid):
-    text = (
-        (grid / "ragstone.toml")
-        .read_text()
-        .replace("k = [1, 3]", 'k = [1]\nrerankers = ["none", "openai/nobody"]')
-    )
-    (grid / "ragstone.toml").write_text(text)
+    with_rerankers(grid, "none", "openai/nobody")
     ran = ragstone("bench", "retrievers")
     assert ran.code == 0
     assert "was not measured" in ran.out
@@ -96,18 +53,12 @@ def test_configuration_that_fails_ends_with_five_only_if_strict(grid):
 
 
 def test_budget_that_cuts_rerankers_off_ends_with_four(grid):
-    text = (grid / "ragstone.toml").read_text().replace("k = [1, 3]", 'k = [1]\nrerankers = ["openai/fake"]')
-    (grid / "ragstone.toml").write_text(text)
+    with_rerankers(grid, "openai/fake")
     assert ragstone("bench", "retrievers", "--budget", "1calls").code == 4
 
 
 def test_offline_a_reranker_that_was_never_asked_is_told(grid):
-    text = (
-        (grid / "ragstone.toml")
-        .read_text()
-        .replace("k = [1, 3]", 'k = [1]\nrerankers = ["none", "openai/fake"]')
-    )
-    (grid / "ragstone.toml").write_text(text)
+    with_rerankers(grid, "none", "openai/fake")
     ran = ragstone("bench", "retrievers", "--offline")
     assert ran.code in (0, 4)
     assert "rankings carry a note" in ran.out or "was not measured" in ran.out
@@ -145,8 +96,7 @@ def test_wrong_use_is_told_in_one_message(folder):
 
 
 def test_forecast_of_a_grid_asks_nobody(grid, fake_openai):
-    text = (grid / "ragstone.toml").read_text().replace("k = [1, 3]", 'k = [1]\nrerankers = ["openai/fake"]')
-    (grid / "ragstone.toml").write_text(text)
+    with_rerankers(grid, "openai/fake")
     ran = ragstone("bench", "retrievers", "--forecast")
     assert (ran.code, fake_openai.n_requests) == (0, 0)
     assert "about 16 calls" in ran.out  # eight questions by each of two chunkers

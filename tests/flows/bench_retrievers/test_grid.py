@@ -55,17 +55,21 @@ def questions(*, evidence=True):
     ]
 
 
-@pytest.fixture
-def settings(tmp_path, fake_openai):
-    """Eight documents and questions, two chunkers, BM25, and the endpoint that answers."""
-    write_rows(tmp_path / "documents.jsonl", documents(), Document)
-    write_rows(tmp_path / "questions.jsonl", questions(), Question)
-    (tmp_path / "ragstone.toml").write_text(
+def write_grid(folder, fake):
+    """Write eight documents and questions, and settings: two chunkers, BM25, an endpoint that answers."""
+    write_rows(folder / "documents.jsonl", documents(), Document)
+    write_rows(folder / "questions.jsonl", questions(), Question)
+    (folder / "ragstone.toml").write_text(
         '[documents]\npaths = ["documents.jsonl"]\n[questions]\npath = "questions.jsonl"\n'
         "[bench.retrievers]\nretrievers = ['bm25']\nk = [1, 3]\n"
-        'chunkers = [{ method = "whole" }, { size = 60 }]\n' + fake_openai.toml()
+        'chunkers = [{ method = "whole" }, { size = 60 }]\n' + fake.toml()
     )
-    return load_settings(tmp_path / "ragstone.toml")
+    return folder
+
+
+@pytest.fixture
+def settings(tmp_path, fake_openai):
+    return load_settings(write_grid(tmp_path, fake_openai) / "ragstone.toml")
 
 
 def with_grid(settings, **keys):

@@ -1,4 +1,5 @@
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.errors import DataError
 from ragstone.experiments.languages import ALL, OWN
@@ -11,7 +12,7 @@ from ragstone.flows.bench_retrievers.answering import (
     wrong_answers,
 )
 from ragstone.flows.bench_retrievers.languages import language_cells, language_verdicts
-from ragstone.records import Answer, Context, Judgement, Question, Ranking, RankingItem
+from ragstone.records import Answer, Context, Question, Ranking, RankingItem
 
 LANGS = ("en", "es")
 N = 40
@@ -122,16 +123,7 @@ def answer(text, *, question_id="q", error=None, cost=None, documents=()):
 
 
 def judgement(score):
-    return Judgement(
-        question_id="q",
-        system="s",
-        judge="containment",
-        metric="containment",
-        status="scored",
-        model="none",
-        prompt_version=1,
-        score=score,
-    )
+    return judgement_row(judge="containment", metric="containment", model="none", score=score)
 
 
 @pytest.mark.parametrize(

@@ -66,17 +66,21 @@ def questions(**fields):
     ]
 
 
-@pytest.fixture
-def settings(tmp_path, fake_openai):
-    """Six documents and questions in two languages, and the endpoint that answers."""
-    write_rows(tmp_path / "documents.jsonl", documents(), Document)
-    write_rows(tmp_path / "questions.jsonl", questions(), Question)
-    (tmp_path / "ragstone.toml").write_text(
+def write_study(folder, fake):
+    """Write six documents and questions in two languages, and settings with the endpoint that answers."""
+    write_rows(folder / "documents.jsonl", documents(), Document)
+    write_rows(folder / "questions.jsonl", questions(), Question)
+    (folder / "ragstone.toml").write_text(
         '[documents]\npaths = ["documents.jsonl"]\ncopies = "group"\n'
         '[questions]\npath = "questions.jsonl"\n'
-        '[bench.languages]\nretrievers = ["bm25"]\nk = 3\n' + fake_openai.toml()
+        '[bench.languages]\nretrievers = ["bm25"]\nk = 3\n' + fake.toml()
     )
-    return load_settings(tmp_path / "ragstone.toml")
+    return folder
+
+
+@pytest.fixture
+def settings(tmp_path, fake_openai):
+    return load_settings(write_study(tmp_path, fake_openai) / "ragstone.toml")
 
 
 def changed(settings, **tables):

@@ -1,37 +1,19 @@
 import pytest
+from tests.support.plain_rows import judgement_row, summary_row
 from tests.support.planted_faults import FAULTS, LEAD, largest_of, planted_blame
 
 from ragstone.errors import DataError
 from ragstone.experiments.blame import COMPONENTS, Caused, is_right
 from ragstone.flows.blame.points import CountedPoint, Points, points_of, second_by_people, share_out
-from ragstone.judging import MetricSummary
-from ragstone.records import Answer, Judgement, Label, Question
+from ragstone.records import Answer, Label, Question
 from ragstone.statistics.paired import mcnemar_p
 
-GRADE = MetricSummary(
-    system="s",
-    judge="grade",
-    metric="correctness",
-    model="m",
-    prompt_version=1,
-    scale=(1, 5),
-    estimate=None,
-    n_rows=0,
-    statuses={},
-)
+GRADE = summary_row(judge="grade", scale=(1, 5))
 
 
 def judgement(name, score, *, system="s", status="scored"):
-    return Judgement(
-        question_id=name,
-        system=system,
-        judge="grade",
-        metric="correctness",
-        status=status,
-        model="m",
-        prompt_version=1,
-        score=score,
-        scale=(1, 5),
+    return judgement_row(
+        question_id=name, system=system, judge="grade", status=status, score=score, scale=(1, 5)
     )
 
 

@@ -3,12 +3,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from tests.support.command import ragstone
-from tests.support.fake_openai import FakeOpenAI, running, stats
+from tests.support.fake_openai import FakeOpenAI, running, stats, wait_for
 from tests.support.scripted_facts import facts_writer, write_facts
 from tests.support.scripted_writer import write_questions, writer
 from tests.support.scripts import always
@@ -36,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpe
     return tmp_path
 
 
-def test_one_command_gives_questions_and_their_certificate(folder: Path) -> None:
+def test_one_command_gives_questions_and_their_certificate(folder):
     ran = ragstone("build", "questions", "documents.jsonl")
     assert ran.code == 0, ran.err
     assert "6 questions from 2 of 2 documents" in ran.out
@@ -46,7 +45,7 @@ def test_one_command_gives_questions_and_their_certificate(folder: Path) -> None
     }
 
 
-def test_folder_of_files_is_ingested(folder: Path) -> None:
+def test_folder_of_files_is_ingested(folder):
     (folder / "src").mkdir()
     (folder / "src" / "seed.ex").write_text("# " + TEXT.format(*["maize"] * 3))
     (folder / "src" / "left.txt").write_text("not asked for")
@@ -57,7 +56,7 @@ def test_folder_of_files_is_ingested(folder: Path) -> None:
     assert question.document_ids[0].endswith("seed.ex")
 
 
-def test_json_holds_certificate_calls_and_files(folder: Path) -> None:
+def test_json_holds_certificate_calls_and_files(folder):
     ran = ragstone("build", "questions", "documents.jsonl", "--json", "--count", "2")
     said = json.loads(ran.out)
     assert said["certificate"]["kind"] == "questions"
@@ -65,7 +64,7 @@ def test_json_holds_certificate_calls_and_files(folder: Path) -> None:
     assert all(Path(path).is_file() for path in said["files"])
 
 
-def test_every_option_reaches_the_build(folder: Path) -> None:
+def test_every_option_reaches_the_build(folder):
     options = (
         *("--style", "procedural", "--per-document", "1", "--one-call", "--closed-book", "tag"),
         *("--test-share", "0.5", "--fictional", "--seed", "7", "--limit", "2"),
@@ -85,7 +84,7 @@ def test_every_option_reaches_the_build(folder: Path) -> None:
     assert "1 to develop with (dev), 1 to test with (test)" in ran.err
 
 
-def test_strict_ends_with_5_when_the_model_gives_nothing(folder: Path, fake_openai: FakeOpenAI) -> None:
+def test_strict_ends_with_5_when_the_model_gives_nothing(folder, fake_openai):
     fake_openai.script = always("I would rather not.")
     assert ragstone("build", "questions", "documents.jsonl").code == 0
     ran = ragstone("build", "questions", "documents.jsonl", "--strict", "--force")
@@ -93,9 +92,7 @@ def test_strict_ends_with_5_when_the_model_gives_nothing(folder: Path, fake_open
     assert (folder / "questions" / "certificate.json").is_file()
 
 
-def test_strict_ends_with_5_when_fewer_are_accepted_than_wanted(
-    folder: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_strict_ends_with_5_when_fewer_are_accepted_than_wanted(folder, fake_openai):
     fake_openai.script = writer(lambda question: 1 if "pest" in question else 5)
     assert ragstone("build", "questions", "documents.jsonl", "--strict", "--count", "4").code == 0
     ran = ragstone("build", "questions", "documents.jsonl", "--strict", "--count", "6", "--force")
@@ -103,12 +100,12 @@ def test_strict_ends_with_5_when_fewer_are_accepted_than_wanted(
     assert "short" in ran.out
 
 
-def test_budget_ends_with_4(folder: Path) -> None:
+def test_budget_ends_with_4(folder):
     assert ragstone("build", "questions", "documents.jsonl", "--budget", "3calls").code == 4
     assert (folder / "questions" / "questions.all.jsonl").is_file()
 
 
-def test_offline_takes_all_from_the_ledger(folder: Path, fake_openai: FakeOpenAI) -> None:
+def test_offline_takes_all_from_the_ledger(folder, fake_openai):
     ragstone("build", "questions", "documents.jsonl", "-o", "a/questions.jsonl")
     n_requests = fake_openai.n_requests
     ran = ragstone("build", "questions", "documents.jsonl", "-o", "b/questions.jsonl", "--offline")
@@ -117,7 +114,7 @@ def test_offline_takes_all_from_the_ledger(folder: Path, fake_openai: FakeOpenAI
     assert (folder / "a/questions.jsonl").read_bytes() == (folder / "b/questions.jsonl").read_bytes()
 
 
-def test_forecast_alone_writes_and_asks_nothing(folder: Path, fake_openai: FakeOpenAI) -> None:
+def test_forecast_alone_writes_and_asks_nothing(folder, fake_openai):
     ran = ragstone("build", "questions", "documents.jsonl", "--forecast")
     assert ran.code == 0
     assert "calls" in ran.out
@@ -144,9 +141,7 @@ def test_forecast_alone_writes_and_asks_nothing(folder: Path, fake_openai: FakeO
     ],
     ids=lambda value: " ".join(value[1:] or value) if isinstance(value, tuple) else "",
 )
-def test_wrong_use_is_told_and_asks_nothing(
-    arguments: tuple[str, ...], says: str, folder: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_wrong_use_is_told_and_asks_nothing(arguments, says, folder, fake_openai):
     (folder / "empty.jsonl").write_text("")
     ran = ragstone("build", "questions", *arguments)
     assert ran.code == 2, ran.out
@@ -155,7 +150,7 @@ def test_wrong_use_is_told_and_asks_nothing(
     assert fake_openai.n_requests == 0
 
 
-def test_files_that_are_there_are_not_touched(folder: Path, fake_openai: FakeOpenAI) -> None:
+def test_files_that_are_there_are_not_touched(folder, fake_openai):
     ragstone("build", "questions", "documents.jsonl")
     before = (folder / "questions" / "questions.jsonl").read_bytes()
     n_requests = fake_openai.n_requests
@@ -167,7 +162,7 @@ def test_files_that_are_there_are_not_touched(folder: Path, fake_openai: FakeOpe
 
 
 @pytest.mark.parametrize("output", ["documents.jsonl", "./documents.jsonl"])
-def test_source_is_never_replaced_with_force_too(output: str, folder: Path, fake_openai: FakeOpenAI) -> None:
+def test_source_is_never_replaced_with_force_too(output, folder, fake_openai):
     before = (folder / "documents.jsonl").read_bytes()
     ran = ragstone("build", "questions", "documents.jsonl", "-o", output, "--force")
     assert ran.code == 2
@@ -176,19 +171,19 @@ def test_source_is_never_replaced_with_force_too(output: str, folder: Path, fake
     assert fake_openai.n_requests == 0
 
 
-def test_source_that_is_a_part_of_the_build_is_never_replaced(folder: Path) -> None:
+def test_source_that_is_a_part_of_the_build_is_never_replaced(folder):
     (folder / "documents.jsonl").rename(folder / "q.all.jsonl")
     ran = ragstone("build", "questions", "q.all.jsonl", "-o", "q.jsonl", "--force")
     assert ran.code == 2
     assert "q.all.jsonl is what this command reads" in ran.err
 
 
-def test_one_question_is_told_as_one(folder: Path) -> None:
+def test_one_question_is_told_as_one(folder):
     ran = ragstone("build", "questions", "documents.jsonl", "--count", "1")
     assert "1 question in questions/questions.jsonl" in ran.err
 
 
-def test_second_build_removes_the_fictional_variant_of_the_first(folder: Path) -> None:
+def test_second_build_removes_the_fictional_variant_of_the_first(folder):
     first = ragstone("build", "questions", "documents.jsonl", "--fictional")
     assert first.code == 0, first.err
     assert (folder / "questions" / "fictional" / "questions.jsonl").exists()
@@ -196,7 +191,7 @@ def test_second_build_removes_the_fictional_variant_of_the_first(folder: Path) -
     assert not (folder / "questions" / "fictional" / "questions.jsonl").exists()
 
 
-def test_build_leaves_files_alone_that_only_look_like_a_split(folder: Path) -> None:
+def test_build_leaves_files_alone_that_only_look_like_a_split(folder):
     (folder / "questions").mkdir()
     mine = folder / "questions" / "questions.dev.jsonl"
     mine.write_text("mine")
@@ -364,14 +359,6 @@ def make_project(folder, base_url):
     )
 
 
-def wait_for_requests(base_url, n_requests):
-    for _ in range(3000):
-        if stats(base_url)["n_requests"] >= n_requests:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"the endpoint saw {stats(base_url)}")
-
-
 @pytest.mark.kill
 def test_killed_and_run_again_no_finished_call_is_repeated_and_the_files_are_the_same(tmp_path, monkeypatch):
     faults = ("--latency", "0.02", "--rate-limited", "0.03", "--retry-after", "0.05")
@@ -383,7 +370,7 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_files_are_the
                 file.write("[ledger]\nkeep_failures = true\n")  # else replies of no use are asked for anew
         command = [sys.executable, "-m", "ragstone", *COMMAND]
         first = subprocess.Popen(command, cwd=killed, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        wait_for_requests(base_url, N_DOCUMENTS + 30)  # in the midst of the false statements
+        wait_for(base_url, "n_requests", N_DOCUMENTS + 30)  # in the midst of the false statements
         os.kill(first.pid, signal.SIGKILL)
         first.wait(30)
         assert not list((killed / "facts").iterdir())

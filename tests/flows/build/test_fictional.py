@@ -1,12 +1,9 @@
 """The fictional variant: other names and years in documents and questions, and evidence that moves along."""
 
-from pathlib import Path
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripted_writer import write_questions
 from tests.support.scripts import Body, schema_in
 
@@ -32,7 +29,7 @@ def only(fiction: Fiction) -> tuple[Document, Question]:
     return one, question
 
 
-def test_names_and_years_follow_in_question_reference_and_evidence() -> None:
+def test_names_and_years_follow_in_question_reference_and_evidence():
     quote = "dug by Marie Curie in 1874"
     start = CANAL.index(quote)
     row = Question(
@@ -66,18 +63,16 @@ def test_names_and_years_follow_in_question_reference_and_evidence() -> None:
         ("In 1874.", [("1874", "later"), ("In", "")], "In 1874."),
     ],
 )
-def test_names_are_whole_and_none_becomes_what_the_documents_have(
-    text: str, names: list[tuple[str, str]], becomes: str
-) -> None:
+def test_names_are_whole_and_none_becomes_what_the_documents_have(text, names, becomes):
     assert fictionalise([document(text)], [], names).documents[0].text == becomes
 
 
-def test_source_code_is_left_alone() -> None:
+def test_source_code_is_left_alone():
     code = document("def Oslo(): return 1874", source="lib/oslo.py")
     assert fictionalise([code, document(name="e")], [], NAMES).documents[0] == code
 
 
-def test_titles_headings_page_starts_and_notes_follow_or_are_dropped() -> None:
+def test_titles_headings_page_starts_and_notes_follow_or_are_dropped():
     text = "In Oslo it rains.\n\nOslo and rain\n\nIt rains in Oslo since 1874."
     second, third = text.index("Oslo and"), text.index("It rains in")
     metadata = {
@@ -113,7 +108,7 @@ def test_titles_headings_page_starts_and_notes_follow_or_are_dropped() -> None:
     assert said["document_ids"] == ["Oslo"]
 
 
-def test_evidence_outside_the_documents_is_an_error() -> None:
+def test_evidence_outside_the_documents_is_an_error():
     span = Evidence(document_id="elsewhere", start=0, end=1)
     with pytest.raises(ValueError, match="'elsewhere', which is not among the documents"):
         fictionalise([document()], [Question(id="q", question="?", evidence=[span])], [])
@@ -123,9 +118,7 @@ WORDS = [*("Oslo", "Marie", "Curie", "Jean Curie", "the", "in", "1874", "12", "`
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=30), st.data())
-def test_evidence_holds_the_swapped_text_and_the_answer_stays_in_it(
-    words: list[str], data: st.DataObject
-) -> None:
+def test_evidence_holds_the_swapped_text_and_the_answer_stays_in_it(words, data):
     text = " ".join(words)
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
@@ -139,7 +132,7 @@ def test_evidence_holds_the_swapped_text_and_the_answer_stays_in_it(
     assert str(question.reference).strip() in changed.text[moved.start : moved.end]
 
 
-def test_a_build_asks_for_the_names_of_each_document(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_a_build_asks_for_the_names_of_each_document(fake_openai, tmp_path):
     def script(body: Body) -> object:
         fields = (schema_in(body) or {}).get("properties", {})
         if "names" not in fields:

@@ -45,21 +45,21 @@ def filled(
     return run_sync(work())
 
 
-def test_without_a_number_all_calls_are_made() -> None:
+def test_without_a_number_all_calls_are_made():
     made = filled([[True, False], [None], [True]], None)
     assert count_accepted(made) == 2
     assert made.n_asked == 4
     assert [loss.reason for loss in made.failed] == ["call_failed"]
 
 
-def test_rounds_grow_with_what_is_lost() -> None:
+def test_rounds_grow_with_what_is_lost():
     # Wanted 2: a round of 2 gives 1, so the next asks for (2 - 1) / (1 / 2) = 2, which give the other.
     made = filled([[True], [False], [False], [True], [True]], 2)
     assert made.n_asked == 4
     assert count_accepted(made) == 2
 
 
-def test_what_was_there_before_is_neither_counted_nor_lost() -> None:
+def test_what_was_there_before_is_neither_counted_nor_lost():
     before = filled([[True], [True]], None)
     made = filled([[True], [True]], 1, before)
     assert count_accepted(made) == 3
@@ -70,7 +70,7 @@ def test_what_was_there_before_is_neither_counted_nor_lost() -> None:
     st.lists(st.lists(st.sampled_from([True, False, None]), min_size=1, max_size=4), max_size=12),
     st.integers(1, 9),
 )
-def test_as_many_as_wanted_or_all_there_are(calls: list[list[bool | None]], wanted: int) -> None:
+def test_as_many_as_wanted_or_all_there_are(calls, wanted):
     made = filled(calls, wanted)
     possible = sum(sum(passes is True for passes in one) for one in calls if None not in one)
     assert count_accepted(made) == min(wanted, possible)

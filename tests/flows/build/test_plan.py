@@ -166,7 +166,7 @@ def passages(**n_of: int) -> list[SourcePassage]:
     ]
 
 
-def test_each_document_is_asked_for_what_is_wanted_of_it() -> None:
+def test_each_document_is_asked_for_what_is_wanted_of_it():
     orders = plan_orders(passages(a=4, b=1), FACTOID, {"a": 3, "b": 2}, seed=0)
     asked = Counter[str]()
     for order in orders:
@@ -175,7 +175,7 @@ def test_each_document_is_asked_for_what_is_wanted_of_it() -> None:
     assert len(orders) == 4  # three passages of a, one question each; the one of b in a single call
 
 
-def test_styles_take_turns_over_documents_and_questions() -> None:
+def test_styles_take_turns_over_documents_and_questions():
     turns = turns_of(load_style("bloom"), BuildSection(levels=["remember", "apply"]))
     orders = plan_orders(passages(a=1, b=1), turns, {"a": 3, "b": 3}, seed=0)
     asked = Counter[tuple[str, str | None]]()
@@ -185,20 +185,20 @@ def test_styles_take_turns_over_documents_and_questions() -> None:
     assert asked == {("a", "remember"): 2, ("a", "apply"): 1, ("b", "apply"): 2, ("b", "remember"): 1}
 
 
-def test_what_was_written_before_is_to_be_avoided() -> None:
+def test_what_was_written_before_is_to_be_avoided():
     (order,) = plan_orders(passages(a=1), FACTOID, {"a": 1}, seed=0, sample=1, written={"a": ["Why?"]})
     assert order.avoid == ("Why?",)
     assert order.sample == 1
 
 
-def test_choice_for_one_document_does_not_depend_on_the_others() -> None:
+def test_choice_for_one_document_does_not_depend_on_the_others():
     alone = plan_orders(passages(b=9), FACTOID, {"b": 2}, seed=3)
     among = plan_orders(passages(a=9, b=9, c=9), FACTOID, {"c": 2, "b": 2, "a": 2}, seed=3)
     assert [one.passage for one in alone] == [one.passage for one in among if one.passage.document_id == "b"]
 
 
 @given(st.lists(st.text(max_size=3), unique=True, max_size=20), st.integers(0, 9), st.randoms())
-def test_order_follows_from_the_seed_alone(names: list[str], seed: int, random: object) -> None:
+def test_order_follows_from_the_seed_alone(names, seed, random):
     mixed = list(names)
     random.shuffle(mixed)  # type: ignore[attr-defined]
     assert shuffled(names, seed) == shuffled(mixed, seed)

@@ -41,7 +41,7 @@ def declared(fake: FakeOpenAI, root: Path, **build: object) -> Settings:
     return choose(fake.settings(root=root), "build", **{"model": fake.model, "planted": 0, **build})
 
 
-def test_each_document_gives_its_questions_with_evidence(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_each_document_gives_its_questions_with_evidence(fake_openai, tmp_path):
     fake_openai.script = write_questions
     built = build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path))
     assert Counter(q.document_ids[0] for q in built.questions if q.document_ids) == dict.fromkeys(CROPS, 3)
@@ -55,7 +55,7 @@ def test_each_document_gives_its_questions_with_evidence(fake_openai: FakeOpenAI
     assert built.is_whole
 
 
-def test_second_build_makes_no_call_and_the_same_files(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_second_build_makes_no_call_and_the_same_files(fake_openai, tmp_path):
     fake_openai.script = writer(lambda question: 3 if "pest" in question else 5)
     settings = declared(
         fake_openai, tmp_path, planted=8, test_share=0.5, closed_book="tag", fictional=True, negatives=2
@@ -74,7 +74,7 @@ def test_second_build_makes_no_call_and_the_same_files(fake_openai: FakeOpenAI, 
     assert {path: path.read_bytes() for path in again.files} == before
 
 
-def test_lost_questions_are_kept_with_their_reason(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_lost_questions_are_kept_with_their_reason(fake_openai, tmp_path):
     fake_openai.script = writer(lambda question: 3 if "pest" in question else 5)
     output = tmp_path / "set" / "questions.jsonl"
     built = build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path), output=output)
@@ -90,7 +90,7 @@ def test_lost_questions_are_kept_with_their_reason(fake_openai: FakeOpenAI, tmp_
     assert built.questions == accepted
 
 
-def test_count_is_met_exactly_from_different_documents(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_count_is_met_exactly_from_different_documents(fake_openai, tmp_path):
     fake_openai.script = writer(lambda question: 2 if "Farmers" in question else 5)
     built = build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path), count=6)
     assert len(built.questions) == 6
@@ -98,9 +98,7 @@ def test_count_is_met_exactly_from_different_documents(fake_openai: FakeOpenAI, 
     assert built.is_whole
 
 
-def test_count_beyond_what_the_documents_give_is_a_stated_shortfall(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_count_beyond_what_the_documents_give_is_a_stated_shortfall(fake_openai, tmp_path):
     fake_openai.script = write_questions
     built = build_questions(DOCUMENTS[:2], settings=declared(fake_openai, tmp_path), count=50)
     assert len(built.questions) == 6  # two documents, three each
@@ -108,7 +106,7 @@ def test_count_beyond_what_the_documents_give_is_a_stated_shortfall(
     assert any("50" in caution and "44 short" in caution for caution in built.certificate.cautions)
 
 
-def test_count_is_met_from_the_passages_of_one_long_document(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_count_is_met_from_the_passages_of_one_long_document(fake_openai, tmp_path):
     fake_openai.script = write_questions
     text = "\n\n".join(f"# {name}\n\n{crop(name).text}" for name in CROPS)
     settings = declared(fake_openai, tmp_path, passage=400)
@@ -117,9 +115,7 @@ def test_count_is_met_from_the_passages_of_one_long_document(fake_openai: FakeOp
     assert len({q.evidence[0].start // 300 for q in built.questions if q.evidence}) > 6  # from all over it
 
 
-def test_offline_build_that_the_ledger_knows_nothing_of_replaces_nothing(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_offline_build_that_the_ledger_knows_nothing_of_replaces_nothing(fake_openai, tmp_path):
     fake_openai.script = write_questions
     settings, output = declared(fake_openai, tmp_path), tmp_path / "q" / "questions.jsonl"
     build_questions(DOCUMENTS, settings=settings, output=output, count=3)
@@ -129,7 +125,7 @@ def test_offline_build_that_the_ledger_knows_nothing_of_replaces_nothing(
     assert output.read_bytes() == before
 
 
-def test_seed_decides_which_documents_are_asked(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_seed_decides_which_documents_are_asked(fake_openai, tmp_path):
     fake_openai.script = write_questions
 
     def asked(seed: int) -> list[str]:
@@ -140,7 +136,7 @@ def test_seed_decides_which_documents_are_asked(fake_openai: FakeOpenAI, tmp_pat
     assert len({tuple(asked(seed)) for seed in range(4)}) > 1
 
 
-def test_splits_share_no_document(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_splits_share_no_document(fake_openai, tmp_path):
     fake_openai.script = write_questions
     output = tmp_path / "set" / "questions.jsonl"
     build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path, test_share=0.4), output=output)
@@ -153,7 +149,7 @@ def test_splits_share_no_document(fake_openai: FakeOpenAI, tmp_path: Path) -> No
     assert not dev & test
 
 
-def test_chunks_give_evidence_in_their_document(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_chunks_give_evidence_in_their_document(fake_openai, tmp_path):
     fake_openai.script = write_questions
     text = DOCUMENTS[0].text
     start = text.index("The worst")
@@ -164,7 +160,7 @@ def test_chunks_give_evidence_in_their_document(fake_openai: FakeOpenAI, tmp_pat
         assert text[evidence.start : evidence.end].startswith(("The worst", "Stored"))
 
 
-def test_styles_take_turns(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_styles_take_turns(fake_openai, tmp_path):
     fake_openai.script = write_questions
     settings = declared(fake_openai, tmp_path, styles=["factoid", "bloom"], levels=["apply"], per_document=2)
     built = build_questions(DOCUMENTS, settings=settings)
@@ -174,7 +170,7 @@ def test_styles_take_turns(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     assert {(q.tags or {}).get("level") for q in written} == {None, "apply"}
 
 
-def test_book_closed_drops_what_the_model_knows(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_book_closed_drops_what_the_model_knows(fake_openai, tmp_path):
     def script(body: Body) -> object:
         fields = (schema_in(body) or {}).get("properties", {})
         if set(fields) == {"nonce", "answer"}:
@@ -198,9 +194,7 @@ def test_book_closed_drops_what_the_model_knows(fake_openai: FakeOpenAI, tmp_pat
     ],
     ids=["refuses", "prose", "cut off"],
 )
-def test_model_that_gives_nothing_usable_ends_with_a_certificate(
-    said: object, fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_model_that_gives_nothing_usable_ends_with_a_certificate(said, fake_openai, tmp_path):
     fake_openai.script = always(said)  # type: ignore[arg-type]
     output = tmp_path / "set" / "questions.jsonl"
     built = build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path), output=output)
@@ -211,9 +205,7 @@ def test_model_that_gives_nothing_usable_ends_with_a_certificate(
     assert output.read_bytes() == b""
 
 
-def test_model_that_says_the_same_each_time_gives_one_question(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_model_that_says_the_same_each_time_gives_one_question(fake_openai, tmp_path):
     same = "The soil must be moist when the seed is sown in it, or nothing will grow."
     documents = [Document(id=str(n), text=f"{same} Note number {n}.", lang="en") for n in range(5)]
 
@@ -232,7 +224,7 @@ def test_model_that_says_the_same_each_time_gives_one_question(
     assert not built.is_whole
 
 
-def test_documents_without_text_are_counted(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_documents_without_text_are_counted(fake_openai, tmp_path):
     fake_openai.script = write_questions
     empty = [Document(id="blank", text="  \n"), Document(id="none", text="")]
     built = build_questions([*DOCUMENTS[:1], *empty], settings=declared(fake_openai, tmp_path))
@@ -244,7 +236,7 @@ def test_documents_without_text_are_counted(fake_openai: FakeOpenAI, tmp_path: P
     assert nothing.calls.made == 0
 
 
-def test_document_longer_than_the_context_is_split_and_said(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_document_longer_than_the_context_is_split_and_said(fake_openai, tmp_path):
     fake_openai.script = write_questions
     long = Document(id="long", text="\n\n".join(document.text for document in DOCUMENTS), lang="en")
     settings = choose(
@@ -256,7 +248,7 @@ def test_document_longer_than_the_context_is_split_and_said(fake_openai: FakeOpe
     assert any("600" in said for said in [*built.certificate.cautions, *built.certificate.remarks])
 
 
-def test_failed_critics_lose_a_question_and_never_pass_it(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_failed_critics_lose_a_question_and_never_pass_it(fake_openai, tmp_path):
     def script(body: Body) -> object:
         fields = (schema_in(body) or {}).get("properties", {})
         return write_questions(body) if "questions" in fields else say("no JSON here")
@@ -267,9 +259,7 @@ def test_failed_critics_lose_a_question_and_never_pass_it(fake_openai: FakeOpenA
     assert {one.loss.reason for one in built.built.candidates if one.loss} == {"not_criticised"}
 
 
-def test_budget_cuts_off_what_is_beyond_it_and_the_rest_is_valid(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_budget_cuts_off_what_is_beyond_it_and_the_rest_is_valid(fake_openai, tmp_path):
     fake_openai.script = write_questions
     settings = declared(fake_openai, tmp_path, one_call=True)
     built = build_questions(DOCUMENTS, settings=settings, budget="20calls")
@@ -278,7 +268,7 @@ def test_budget_cuts_off_what_is_beyond_it_and_the_rest_is_valid(
     assert built.calls.failed == {"over_budget": 12}
 
 
-def test_forecast_counts_what_is_asked(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_forecast_counts_what_is_asked(fake_openai, tmp_path):
     fake_openai.script = write_questions
     settings = declared(fake_openai, tmp_path, closed_book="tag")
     forecast = forecast_questions(DOCUMENTS, settings)
@@ -288,7 +278,7 @@ def test_forecast_counts_what_is_asked(fake_openai: FakeOpenAI, tmp_path: Path) 
     assert forecast_questions(DOCUMENTS, settings).calls == 0
 
 
-def test_forecast_of_the_rest_of_a_build_counts_what_is_left(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_forecast_of_the_rest_of_a_build_counts_what_is_left(fake_openai, tmp_path):
     fake_openai.script = write_questions
     settings = declared(fake_openai, tmp_path, count=16)
     build_questions(DOCUMENTS, settings=settings, budget="8calls")
@@ -296,7 +286,7 @@ def test_forecast_of_the_rest_of_a_build_counts_what_is_left(fake_openai: FakeOp
     assert forecast_questions(DOCUMENTS, settings).calls == 16 * 3
 
 
-def test_forecast_of_many_documents_counts_what_is_wanted_once(tmp_path: Path) -> None:
+def test_forecast_of_many_documents_counts_what_is_wanted_once(tmp_path):
     # A forecast looks at every third of 1,200 documents.
     fake = FakeOpenAI()
     settings = declared(fake, tmp_path, planted=10, per_document=1)
@@ -307,7 +297,7 @@ def test_forecast_of_many_documents_counts_what_is_wanted_once(tmp_path: Path) -
     assert 4 * 1200 < forecast_questions(many, settings).calls <= 4 * 1200 + 30
 
 
-def test_forecast_of_chunks_asks_each_document_once(tmp_path: Path) -> None:
+def test_forecast_of_chunks_asks_each_document_once(tmp_path):
     texts = [crop(f"oats {n}").text for n in range(2400)]
     chunks = [
         Chunk(
@@ -319,15 +309,13 @@ def test_forecast_of_chunks_asks_each_document_once(tmp_path: Path) -> None:
     assert forecast_questions(chunks, settings).calls == 600 * 4  # documents; writing it and three critics
 
 
-def test_forecast_asks_once_for_documents_in_another_language(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_forecast_asks_once_for_documents_in_another_language(fake_openai, tmp_path):
     document = Document(id="hi", text="मक्का अप्रैल के अंत में बोया जाता है और सितंबर में काटा जाता है।" * 3, lang="hi")
     # One call writes three, and three critics judge each.
     assert forecast_questions([document], declared(fake_openai, tmp_path)).calls == 1 + 3 * 3
 
 
-def test_model_that_is_not_there_ends_the_build(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_model_that_is_not_there_ends_the_build(fake_openai, tmp_path):
     fake_openai.script = in_turn(fail(404, "no such model"))
     with pytest.raises(ModelError):
         build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path))
@@ -347,33 +335,31 @@ def test_model_that_is_not_there_ends_the_build(fake_openai: FakeOpenAI, tmp_pat
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_followed_is_refused_before_a_call(
-    build: BuildSection, says: str, fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+def test_what_cannot_be_followed_is_refused_before_a_call(build, says, fake_openai, tmp_path):
     settings = msgspec.structs.replace(fake_openai.settings(root=tmp_path), build=build)
     with pytest.raises((ConfigError, ModelError), match=says):
         build_questions(DOCUMENTS, settings=settings)
     assert fake_openai.n_requests == 0
 
 
-def test_count_of_nothing_is_refused(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_count_of_nothing_is_refused(fake_openai, tmp_path):
     with pytest.raises(ConfigError, match="count"):
         build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path), count=0)
 
 
-def test_context_without_room_for_a_passage_is_refused(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_context_without_room_for_a_passage_is_refused(fake_openai, tmp_path):
     settings = declared(fake_openai, tmp_path)
     small = {fake_openai.model: ModelSettings(base_url=fake_openai.base_url, context_tokens=2048)}
     with pytest.raises(ConfigError, match="context_tokens"):
         build_questions(DOCUMENTS, settings=msgspec.structs.replace(settings, models=small))
 
 
-def test_no_documents_are_refused(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_no_documents_are_refused(fake_openai, tmp_path):
     with pytest.raises(DataError, match="no documents"):
         build_questions([], settings=declared(fake_openai, tmp_path))
 
 
-def test_folder_of_another_build_is_not_written_to(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+def test_folder_of_another_build_is_not_written_to(fake_openai, tmp_path):
     fake_openai.script = write_questions
     settings = declared(fake_openai, tmp_path)
     build_questions(DOCUMENTS[:1], settings=settings, output=tmp_path / "set" / "questions.jsonl")

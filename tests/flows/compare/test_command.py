@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.command import Ran, ragstone
 from tests.support.judged_runs import answers, judged, questions, write_run
@@ -11,6 +12,7 @@ from tests.support.judged_runs import answers, judged, questions, write_run
 import ragstone as api
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Question
+from ragstone.report.compare import size
 from ragstone.tables import read_rows, write_rows
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "compare"
@@ -44,7 +46,7 @@ def compare(*options: object) -> Ran:
 @pytest.mark.parametrize(
     ("name", "ups", "downs"), [("better", 12, 1), ("cannot_tell", 5, 4), ("worse", 1, 12)]
 )
-def test_terminal_and_markdown_are_as_they_were(folder: Path, name: str, ups: int, downs: int):
+def test_terminal_and_markdown_are_as_they_were(folder, name, ups, downs):
     write_pair(folder, ups, downs)
     ran = compare("--gate", "-o", "comparison.md")
     assert ran.code == {"better": 0, "cannot_tell": 3, "worse": 1}[name]
@@ -61,7 +63,7 @@ def test_terminal_and_markdown_are_as_they_were(folder: Path, name: str, ups: in
         )
 
 
-def test_tables_fit_80_columns(folder: Path):
+def test_tables_fit_80_columns(folder):
     write_pair(folder, 5, 4)
     from rich.console import Console
 
@@ -77,20 +79,20 @@ def test_tables_fit_80_columns(folder: Path):
     assert row.split()[2:] == ["0.88", "0.90", "+0.03", "−0.12", "to", "+0.17", "cannot", "tell"]
 
 
-def test_without_a_gate_worse_is_no_failure(folder: Path):
+def test_without_a_gate_worse_is_no_failure(folder):
     write_pair(folder, 1, 12)
     ran = compare()
     assert (ran.code, "Gate" in ran.out) == (0, False)
 
 
-def test_margin_lets_pass_what_nobody_can_tell(folder: Path):
+def test_margin_lets_pass_what_nobody_can_tell(folder):
     write_pair(folder, 5, 4)
-    assert compare("--gate", "--margin", "0.3").code == 0
-    assert compare("--gate", "--margin", "0.01").code == 3
-    assert "Gate: passed with a margin of 0.3" in compare("--margin", "0.3").out
+    passed = compare("--gate", "--margin", "0.3", "--metric", "containment")
+    assert (passed.code, "Gate: passed with a margin of 0.3" in passed.out) == (0, True)
+    assert compare("--gate", "--margin", "0.01", "--metric", "containment").code == 3
 
 
-def test_json_holds_every_flip_and_the_gate(folder: Path):
+def test_json_holds_every_flip_and_the_gate(folder):
     write_pair(folder, 12, 1)
     ran = compare("--json", "--metric", "containment")
     found = json.loads(ran.out)
@@ -99,27 +101,46 @@ def test_json_holds_every_flip_and_the_gate(folder: Path):
     assert found["gate"]["outcome"] == "passed"
 
 
-def test_metrics_of_one_run_alone_are_told(folder: Path):
+def test_metrics_of_one_run_alone_are_told(folder):
     write_pair(folder, 5, 4)
     assert "only in A: only_may: correctness; only in B: only_july: correctness." in " ".join(
         compare().out.split()
     )
 
 
-def test_min_effect_says_how_many_questions_that_takes(folder: Path):
+def test_min_effect_says_how_many_questions_that_takes(folder):
     write_pair(folder, 5, 4)
-    assert "5 points takes" in " ".join(compare("--min-effect", "0.05").out.split())
-    assert "2 points takes" in " ".join(compare().out.split())
+    assert "5 points takes" in " ".join(
+        compare("--metric", "containment", "--min-effect", "0.05").out.split()
+    )
+    assert "2 points takes" in " ".join(compare("--metric", "containment").out.split())
 
 
-def test_seed_changes_intervals_by_chance_alone(folder: Path):
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        ((0, 1), "2 points"),
+        ((0, 100), "0.02 of 100"),
+        ((1, 5), "0.02 on the scale of 1 to 5"),
+        (None, "0.02 in the judge's own unit"),
+    ],
+)
+def test_a_difference_names_its_unit(folder, scale, said):
     write_pair(folder, 5, 4)
-    one, other = (json.loads(compare("--json", "--seed", seed).out) for seed in (0, 1))
+    [row] = api.compare(folder / "may", folder / "july", metrics=["containment"]).metrics
+    assert size(-0.02, msgspec.structs.replace(row, scale=scale)) == said
+
+
+def test_seed_changes_intervals_by_chance_alone(folder):
+    write_pair(folder, 5, 4)
+    one, other = (
+        json.loads(compare("--json", "--metric", "containment", "--seed", seed).out) for seed in (0, 1)
+    )
     assert (one["seed"], other["seed"]) == (0, 1)
     assert one["metrics"][0]["difference"]["value"] == other["metrics"][0]["difference"]["value"]
 
 
-def test_files_of_judgements_take_documents_from_questions(folder: Path):
+def test_files_of_judgements_take_documents_from_questions(folder):
     ours, theirs = scores_of(20, 20, 0)
     for name, scores in (("a.jsonl", ours), ("b.jsonl", theirs)):
         write_rows(folder / name, judged(scores), Judgement)
@@ -130,7 +151,7 @@ def test_files_of_judgements_take_documents_from_questions(folder: Path):
     assert "No manifest in a.jsonl and b.jsonl" in ran.out
 
 
-def test_shared_leaves_out_what_one_lacks(folder: Path):
+def test_shared_leaves_out_what_one_lacks(folder):
     write_run(folder / "may", judged([1.0] * 8), digests={})
     write_run(folder / "july", judged([1.0] * 6), digests={})
     ran = compare()
@@ -139,14 +160,14 @@ def test_shared_leaves_out_what_one_lacks(folder: Path):
     assert "Compared on 6 questions that both have; 2 that differ" in compare("--shared").out
 
 
-def test_two_systems_of_one_run(folder: Path):
+def test_two_systems_of_one_run(folder):
     rows = [*judged([0.0] * 8, system="x"), *judged([1.0] * 8, system="y")]
     write_run(folder / "may", rows, digests={})
     ran = ragstone("compare", "may", "may", "--system-a", "x", "--system-b", "y", "--gate")
     assert (ran.code, "better" in ran.out) == (0, True)
 
 
-def test_several_systems_are_named_and_may_have_questions_of_their_own(folder: Path):
+def test_several_systems_are_named_and_may_have_questions_of_their_own(folder):
     rows = [*judged({"q0": 1.0, "q1": 0.0}, system="x"), *judged({"q2": 1.0}, system="y")]
     said = [*answers(["a", "b"], system="x"), *answers(["c", "d", "e"], system="y")[2:]]
     for name in ("may", "july"):
@@ -168,7 +189,7 @@ def test_several_systems_are_named_and_may_have_questions_of_their_own(folder: P
         ("may", "broken", "not a manifest of Ragstone"),
     ],
 )
-def test_what_is_no_other_run_is_refused(folder: Path, a: str, b: str, told: str):
+def test_what_is_no_other_run_is_refused(folder, a, b, told):
     write_pair(folder, 5, 4)
     (folder / "bare").mkdir()
     (folder / "empty.jsonl").touch()
@@ -178,7 +199,7 @@ def test_what_is_no_other_run_is_refused(folder: Path, a: str, b: str, told: str
     assert told in " ".join(ran.err.split())
 
 
-def test_other_version_and_other_model_are_refused(folder: Path):
+def test_other_version_and_other_model_are_refused(folder):
     write_run(folder / "may", judged([1.0], "correctness", model="openai/a"), digests={})
     write_run(folder / "july", judged([1.0], "correctness", model="openai/b"), digests={})
     assert "asked openai/a in A and openai/b in B" in compare().err
@@ -186,14 +207,14 @@ def test_other_version_and_other_model_are_refused(folder: Path):
     assert "version 1 in A and 2 in B" in compare().err
 
 
-def test_output_does_not_replace_a_source(folder: Path):
+def test_output_does_not_replace_a_source(folder):
     write_rows(folder / "a.jsonl", judged([1.0]), Judgement)
     write_rows(folder / "b.jsonl", judged([1.0]), Judgement)
     assert ragstone("compare", "a.jsonl", "b.jsonl", "-o", "b.jsonl").code == 2
     assert len(list(read_rows("b.jsonl", Judgement))) == 1
 
 
-def test_text_from_outside_is_shown_as_it_is(folder: Path):
+def test_text_from_outside_is_shown_as_it_is(folder):
     ours, theirs = scores_of(8, 8, 0)
     evil = ["</details><script>x</script> | @everyone [a](http://x) \x1b[31m#1"] * 8
     for name, scores in (("may", ours), ("july", theirs)):
@@ -218,7 +239,7 @@ def test_lists_of_judgements_are_compared_from_python():
 
 
 @pytest.mark.parametrize("place", ["may", "may/manifest.json/comparison.md"])
-def test_output_that_cannot_be_written_is_wrong_use_and_no_failed_gate(folder: Path, place: str):
+def test_output_that_cannot_be_written_is_wrong_use_and_no_failed_gate(folder, place):
     write_pair(folder, 12, 1)
     ran = compare("--gate", "-o", place)
     assert ran.code == 2

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI
-from tests.support.postgres import PASSWORD, PostgresServer, options
+from tests.support.postgres import PASSWORD, options
 from tests.support.scripts import Body, Said, always, fail, fit_schema, say
 
 
@@ -25,16 +25,14 @@ def looked() -> dict[str, dict[str, object]]:
     return {check["name"]: check for check in json.loads(ragstone("doctor", "--json").out)}
 
 
-def test_extras_for_clusters_storage_and_databases_are_named(project: Path) -> None:
+def test_extras_for_clusters_storage_and_databases_are_named(project):
     checks = looked()
     assert {"ray", "s3fs", "gcsfs", "psycopg"} <= checks.keys()
     assert not {"[engine] address", "[ledger] url"} & checks.keys()  # nothing is named, so nothing is tried
 
 
 @pytest.mark.parametrize(("kind", "code"), [("ray", 2), ("local", 0)])
-def test_an_address_without_a_cluster_fails_where_stages_run_there(
-    project: Path, nobody: str, kind: str, code: int
-) -> None:
+def test_an_address_without_a_cluster_fails_where_stages_run_there(project, nobody, kind, code):
     (project / "ragstone.toml").write_text(f'[engine]\nkind = "{kind}"\naddress = "{nobody}"\n')
     ran = ragstone("doctor")
     assert ran.code == code
@@ -42,9 +40,7 @@ def test_an_address_without_a_cluster_fails_where_stages_run_there(
         assert f"[engine] address: no Ray cluster at '{nobody}'" in ran.out
 
 
-def test_a_database_that_does_not_answer_fails_without_showing_the_password(
-    project: Path, nobody: str
-) -> None:
+def test_a_database_that_does_not_answer_fails_without_showing_the_password(project, nobody):
     pytest.importorskip("psycopg")
     (project / "ragstone.toml").write_text(f'[ledger]\nurl = "postgresql://ann:sesame@{nobody}/them"\n')
     ran = ragstone("doctor")
@@ -54,7 +50,7 @@ def test_a_database_that_does_not_answer_fails_without_showing_the_password(
 
 
 @pytest.mark.server
-def test_a_database_that_can_be_used_is_said_to_be(project: Path, postgres: PostgresServer) -> None:
+def test_a_database_that_can_be_used_is_said_to_be(project, postgres):
     place = f"127.0.0.1:{postgres.port}/postgres"
     url = f"postgresql://postgres:{quote(PASSWORD)}@{place}?{options(postgres.new_schema())}"
     (project / "ragstone.toml").write_text(f'[ledger]\nurl = "{url}"\n')
@@ -100,9 +96,7 @@ def think(body: Body) -> Said:
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_a_model_is_asked_three_times_and_what_it_can_do_is_kept(
-    project: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_a_model_is_asked_three_times_and_what_it_can_do_is_kept(project, fake_openai):
     kept, detail = probed(project, fake_openai)
     assert fake_openai.n_requests == 3
     assert re.fullmatch(
@@ -115,7 +109,7 @@ def test_a_model_is_asked_three_times_and_what_it_can_do_is_kept(
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_a_reasoning_model_is_known_by_its_probe(project: Path, fake_openai: FakeOpenAI) -> None:
+def test_a_reasoning_model_is_known_by_its_probe(project, fake_openai):
     fake_openai.script = think
     kept, detail = probed(project, fake_openai)
     # Three replies of 700 tokens of thought each; what was cut off after 8 tokens was asked for again.
@@ -129,9 +123,7 @@ def test_a_reasoning_model_is_known_by_its_probe(project: Path, fake_openai: Fak
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_the_way_in_which_json_is_asked_for_is_the_first_that_is_understood(
-    project: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_the_way_in_which_json_is_asked_for_is_the_first_that_is_understood(project, fake_openai):
     fake_openai.refuse = {"json_schema", "tool"}
     fake_openai.script = always('{"verdict": "yes"}')
     kept, detail = probed(project, fake_openai)
@@ -140,7 +132,7 @@ def test_the_way_in_which_json_is_asked_for_is_the_first_that_is_understood(
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_log_probabilities_that_come_are_told(project: Path, fake_openai: FakeOpenAI) -> None:
+def test_log_probabilities_that_come_are_told(project, fake_openai):
     def with_logprobs(body: Body) -> Said | str:
         if "logprobs" not in body:
             return fit_schema(body)
@@ -160,9 +152,7 @@ def test_log_probabilities_that_come_are_told(project: Path, fake_openai: FakeOp
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_a_model_that_does_not_write_json_answers_all_the_same(
-    project: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_a_model_that_does_not_write_json_answers_all_the_same(project, fake_openai):
     fake_openai.script = always("Yes.")
     kept, detail = probed(project, fake_openai)
     assert (kept["structured"], kept["form"]) == (False, None)
@@ -170,9 +160,7 @@ def test_a_model_that_does_not_write_json_answers_all_the_same(
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_a_model_that_fails_is_told_as_it_fails_and_nothing_is_kept(
-    project: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_a_model_that_fails_is_told_as_it_fails_and_nothing_is_kept(project, fake_openai):
     fake_openai.models = {"other"}
     (project / "ragstone.toml").write_text(NAMED + fake_openai.toml())
     ran = ragstone("doctor")
@@ -183,9 +171,7 @@ def test_a_model_that_fails_is_told_as_it_fails_and_nothing_is_kept(
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_keys_without_a_model_are_told_in_one_line(
-    project: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI
-) -> None:
+def test_keys_without_a_model_are_told_in_one_line(project, monkeypatch, fake_openai):
     assert "models" not in looked()
     monkeypatch.setenv("GROQ_API_KEY", "sesame")
     monkeypatch.setenv("MISTRAL_API_KEY", "sesame")
@@ -199,7 +185,7 @@ def test_keys_without_a_model_are_told_in_one_line(
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_every_model_that_a_stage_would_ask_is_asked(project: Path, fake_openai: FakeOpenAI) -> None:
+def test_every_model_that_a_stage_would_ask_is_asked(project, fake_openai):
     critic = '[build]\ncritic_model = "openai/fake"\n[bench.judges]\nmodels = ["openai/other"]\n'
     (project / "ragstone.toml").write_text(critic + fake_openai.toml() + fake_openai.toml("openai/other"))
     assert [name for name in looked() if "/" in name] == ["openai/fake", "openai/other"]

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 
 from ragstone.judging import load_judge
 from ragstone.records import Answer, Label
@@ -23,7 +23,10 @@ def judged(folder):
     write_rows(folder / "answers.jsonl", answers, Answer)
     labels = [Label(question_id=f"q{n}", metric="correctness", score=float(n % 3 < 2)) for n in range(120)]
     write_rows(folder / "labels.jsonl", labels, Label)
-    assert ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "token_f1").code == 0
+    assert (
+        ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "token_f1", *TO_FILE).code
+        == 0
+    )
     return folder
 
 

@@ -1,4 +1,5 @@
 import functools
+import inspect
 
 import msgspec
 import numpy as np
@@ -307,7 +308,7 @@ async def test_a_row_that_it_was_fitted_on_says_so():
 def test_the_default_agreement_is_what_the_command_says():
     from ragstone.flows.fit import command as judges_fit
 
-    assert judges_fit.fit.__kwdefaults__["agreement"] == fitting.DEFAULT_AGREEMENT
+    assert inspect.signature(judges_fit.fit).parameters["agreement"].default == fitting.DEFAULT_AGREEMENT
 
 
 @pytest.mark.pack

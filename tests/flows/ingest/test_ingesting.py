@@ -40,7 +40,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in sorted(folder.glob("*.parquet"))}
 
 
-def test_documents_are_streamed_and_the_same_as_those_that_are_compared(papers: Path) -> None:
+def test_documents_are_streamed_and_the_same_as_those_that_are_compared(papers):
     compared = ingest_to_file([papers], "compared.jsonl", IngestOptions(), Settings())
     streamed = ingest_to_file([papers], "streamed/", STREAM, Settings())
     assert streamed == compared
@@ -48,9 +48,7 @@ def test_documents_are_streamed_and_the_same_as_those_that_are_compared(papers: 
     assert list(read_rows("streamed", Document)) == list(read_rows("compared.jsonl", Document))
 
 
-def test_an_ingest_that_died_reads_only_the_files_from_the_last_one_on(
-    papers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_ingest_that_died_reads_only_the_files_from_the_last_one_on(papers, monkeypatch):
     ingest_to_file([papers], "whole/", STREAM, Settings())
     read: list[str] = []
     read_files = ingesting.read_files
@@ -75,9 +73,7 @@ def test_an_ingest_that_died_reads_only_the_files_from_the_last_one_on(
     assert contents(Path("out")) == contents(Path("whole"))
 
 
-def test_chunks_that_stand_in_finished_shards_are_not_cut_again(
-    papers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_that_stand_in_finished_shards_are_not_cut_again(papers, monkeypatch):
     ingest_to_file([papers], "documents.jsonl", IngestOptions(), Settings())
     chunker = ChunkSection(method="sentence", size=30)  # a sentence a chunk: 3 of each document
     assert chunk_to_file("documents.jsonl", "whole/", chunker, Settings()) == 18
@@ -103,9 +99,7 @@ def test_chunks_that_stand_in_finished_shards_are_not_cut_again(
     assert len(list(read_rows("out", Chunk))) == 18
 
 
-def test_other_settings_or_documents_do_not_go_on_with_a_folder(
-    papers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_settings_or_documents_do_not_go_on_with_a_folder(papers, monkeypatch):
     ingest_to_file([papers], "documents.jsonl", IngestOptions(), Settings())
     manifest = Path("out") / shards.MANIFEST
     chunk_to_file("documents.jsonl", "out/", ChunkSection(size=30), Settings())
@@ -118,7 +112,7 @@ def test_other_settings_or_documents_do_not_go_on_with_a_folder(
     assert chunk_to_file("documents.jsonl", "out/", ChunkSection(size=30), Settings(), force=True) == 1
 
 
-def test_the_commands_say_what_is_wrong(papers: Path) -> None:
+def test_the_commands_say_what_is_wrong(papers):
     Path("empty").mkdir()
     Path("empty/a.md").write_text(" ")
     ran = ragstone("ingest", "empty", "-o", "none/", "--duplicates", "ignore")
@@ -130,7 +124,7 @@ def test_the_commands_say_what_is_wrong(papers: Path) -> None:
     assert (ran.code, "is what this command reads" in ran.err) == (2, True)
 
 
-def test_rows_flow_through_urls(papers: Path) -> None:
+def test_rows_flow_through_urls(papers):
     place = f"memory://{papers.parent.name}"
     assert ragstone("ingest", "papers", "-o", f"{place}/documents/").code == 0
     assert ragstone("chunk", f"{place}/documents/", "-o", f"{place}/chunks.jsonl").code == 0

@@ -1,10 +1,10 @@
 import json
 
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 
 
 def test_label_writes_a_sheet_that_becomes_labels(project):
-    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     ran = ragstone("label", "judgements.jsonl", "-n", "4", "--sheet", "answers.jsonl", "-o", "to-label.jsonl")
     assert (ran.code, "4 answers to label for correctness" in ran.err) == (0, True)
     rows = [json.loads(line) for line in (project / "to-label.jsonl").read_text().splitlines()]
@@ -20,7 +20,7 @@ def test_label_writes_a_sheet_that_becomes_labels(project):
 
 
 def test_label_replaces_nothing_unasked_and_obeys_seed_and_metric(project):
-    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "context_overlap")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "context_overlap", *TO_FILE)
     ragstone("label", "judgements.jsonl", "-n", "3")
     first = (project / "to-label.jsonl").read_text()
     assert "exists and was not touched" in ragstone("label", "judgements.jsonl", "-n", "3").err
@@ -35,14 +35,14 @@ def test_label_replaces_nothing_unasked_and_obeys_seed_and_metric(project):
 
 
 def test_a_sheet_that_is_not_filled_in_names_the_line(project):
-    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     ragstone("label", "judgements.jsonl", "-n", "2")
     ran = ragstone("agree", "judgements.jsonl", "to-label.jsonl")
     assert (ran.code, "to-label.jsonl:1: field 'score'" in ran.err) == (2, True)
 
 
 def test_by_chooses_in_another_way_and_keeps_the_chances(project):
-    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "token_f1")
+    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "token_f1", *TO_FILE)
     ran = ragstone("label", "judgements.jsonl", "-n", "3", "--by", "luck")
     assert (ran.code, "no way to choose answers" in ran.err) == (2, True)
     ragstone("label", "judgements.jsonl", "-n", "3", "--by", "random", "-o", "equal.jsonl")

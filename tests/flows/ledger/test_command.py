@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 from tests.support.ledgers import JAN_10, Kept, make_ledger, responses_in
 
 from ragstone.flows.ledger import command
@@ -22,7 +22,7 @@ def kept(folder: Path) -> Path:
     return make_ledger(LEDGER, [Kept(NANO, JAN_10, used), Kept(NANO, JAN_10 + 1, used)], hits=[0])
 
 
-def test_it_shows_what_was_spent_and_saved_by_model_and_day(kept: Path) -> None:
+def test_it_shows_what_was_spent_and_saved_by_model_and_day(kept):
     ran = ragstone("ledger")
     assert ran.code == 0
     assert ran.out.startswith(".ragstone/ledger.sqlite: 2 responses, ")
@@ -33,8 +33,8 @@ def test_it_shows_what_was_spent_and_saved_by_model_and_day(kept: Path) -> None:
     assert ragstone("ledger", "show") == ran
 
 
-def test_a_run_from_the_ledger_shows_as_saved(project: Path) -> None:
-    sheet = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force")
+def test_a_run_from_the_ledger_shows_as_saved(project):
+    sheet = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force", *TO_FILE)
     ragstone(*sheet)
     ragstone(*sheet)
     account = json.loads(ragstone("ledger", "--json").out)
@@ -48,7 +48,7 @@ def test_a_run_from_the_ledger_shows_as_saved(project: Path) -> None:
     assert json.loads(ragstone("ledger", "show", "--json").out)["total"]["saved_usd"] > 0
 
 
-def test_only_the_last_days_are_shown_but_all_are_in_the_json(folder: Path) -> None:
+def test_only_the_last_days_are_shown_but_all_are_in_the_json(folder):
     make_ledger(LEDGER, [Kept(NANO, JAN_10 + n) for n in range(20)])
     ran = ragstone("ledger")
     assert "2026-01-15" not in ran.out
@@ -57,20 +57,20 @@ def test_only_the_last_days_are_shown_but_all_are_in_the_json(folder: Path) -> N
     assert len(json.loads(ragstone("ledger", "--json").out)["days"]) == 20
 
 
-def test_calls_without_token_counts_are_said(folder: Path) -> None:
+def test_calls_without_token_counts_are_said(folder):
     make_ledger(LEDGER, [Kept(NANO, usage=(0, 0, 0))], hits=[0])
     assert "2 calls and hits have no token counts" in ragstone("ledger").out
 
 
 @pytest.mark.parametrize("words", [(), ("show",), ("export", "out.jsonl"), ("prune", "--older-than", "1d")])
-def test_a_missing_ledger_is_said_plainly(folder: Path, words: tuple[str, ...]) -> None:
+def test_a_missing_ledger_is_said_plainly(folder, words):
     ran = ragstone("ledger", *words)
     assert (ran.code, ran.out) == (2, "")
     assert "there is no ledger here yet" in ran.err
     assert list(folder.iterdir()) == []
 
 
-def test_config_decides_which_ledger(kept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_decides_which_ledger(kept, folder, monkeypatch):
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
     assert "2 responses" in ragstone("ledger", "--config", "../ragstone.toml").out
@@ -78,16 +78,14 @@ def test_config_decides_which_ledger(kept: Path, folder: Path, monkeypatch: pyte
     assert len(Path("out.jsonl").read_text().splitlines()) == 2
 
 
-def test_an_option_that_would_be_passed_over_is_refused(kept: Path) -> None:
+def test_an_option_that_would_be_passed_over_is_refused(kept):
     ran = ragstone("ledger", "--config", "other.toml", "prune", "--model", NANO, "--yes")
     assert ran.code == 2
     assert "write --config and --json after the command: ragstone ledger prune ..." in ran.err
     assert len(responses_in(kept)) == 2
 
 
-def test_export_and_import_into_a_new_folder(
-    kept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_export_and_import_into_a_new_folder(kept, folder, monkeypatch):
     ran = ragstone("ledger", "export", "out.jsonl", "--json")
     assert json.loads(ran.out) == {"file": "out.jsonl", "responses": 2, "damaged": 0}
     assert "2 responses in out.jsonl." in ran.err
@@ -110,7 +108,7 @@ def test_export_and_import_into_a_new_folder(
     assert "../out.jsonl: 2 new, 0 known." in ran.err
 
 
-def test_a_bad_file_does_not_keep_the_others_out(kept: Path) -> None:
+def test_a_bad_file_does_not_keep_the_others_out(kept):
     ragstone("ledger", "export", "good.jsonl")
     ragstone("ledger", "prune", "--model", NANO, "--yes")
     Path("bad.jsonl").write_text("once\nupon\n")
@@ -121,11 +119,9 @@ def test_a_bad_file_does_not_keep_the_others_out(kept: Path) -> None:
     assert len(responses_in(kept)) == 2
 
 
-def test_an_export_holds_neither_the_key_nor_the_secret(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_holds_neither_the_key_nor_the_secret(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
-    ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake")
+    ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", *TO_FILE)
     ragstone("ledger", "export", "out.jsonl")
     exported = Path("out.jsonl").read_text()
     assert len(exported.splitlines()) == 6
@@ -133,7 +129,7 @@ def test_an_export_holds_neither_the_key_nor_the_secret(
     assert (project / ".ragstone" / "secret").read_text().strip() not in exported
 
 
-def test_prune_without_a_terminal_deletes_nothing_unless_told_yes(kept: Path) -> None:
+def test_prune_without_a_terminal_deletes_nothing_unless_told_yes(kept):
     ran = ragstone("ledger", "prune", "--older-than", "30d")
     assert (ran.code, len(responses_in(kept))) == (2, 2)
     assert "2 responses to delete (2 of openai/nano). To ask them again costs 0.0040 USD." in ran.err
@@ -145,9 +141,7 @@ def test_prune_without_a_terminal_deletes_nothing_unless_told_yes(kept: Path) ->
 
 
 @pytest.mark.parametrize(("said", "n_left"), [("y\n", 0), ("YES\n", 0), ("n\n", 2), ("\n", 2), ("", 2)])
-def test_prune_asks_on_a_terminal(
-    kept: Path, monkeypatch: pytest.MonkeyPatch, said: str, n_left: int
-) -> None:
+def test_prune_asks_on_a_terminal(kept, monkeypatch, said, n_left):
     monkeypatch.setattr(command, "_on_terminal", lambda: True)
     ran = ragstone("ledger", "prune", "--model", NANO, "--json", said=said)
     assert "Delete them?" in ran.err
@@ -159,7 +153,7 @@ def test_prune_asks_on_a_terminal(
         assert (ran.code, json.loads(ran.out)["responses"]) == (0, 2)
 
 
-def test_prune_says_an_unknown_price_is_unknown(folder: Path) -> None:
+def test_prune_says_an_unknown_price_is_unknown(folder):
     make_ledger(LEDGER, [Kept("openai/mine@here/v1")])
     assert (
         "costs an unknown amount: a price is unknown."
@@ -167,7 +161,7 @@ def test_prune_says_an_unknown_price_is_unknown(folder: Path) -> None:
     )
 
 
-def test_prune_with_nothing_to_delete_is_done(kept: Path) -> None:
+def test_prune_with_nothing_to_delete_is_done(kept):
     ran = ragstone("ledger", "prune", "--older-than", "2000w")
     assert ran.code == 0
     assert "it has no such response.\nNothing was deleted." in ran.err
@@ -182,7 +176,7 @@ def test_prune_with_nothing_to_delete_is_done(kept: Path) -> None:
         (("--model", "openai/nan"), "Did you mean 'openai/nano'?"),
     ],
 )
-def test_wrong_use_of_prune(kept: Path, words: tuple[str, ...], told: str) -> None:
+def test_wrong_use_of_prune(kept, words, told):
     ran = ragstone("ledger", "prune", "--yes", *words)
     assert ran.code == 2
     assert told in ran.err
@@ -190,5 +184,5 @@ def test_wrong_use_of_prune(kept: Path, words: tuple[str, ...], told: str) -> No
 
 
 @pytest.mark.parametrize(("age", "hours"), [("12h", 12), ("30d", 720), ("8w", 1344), (" 1D ", 24)])
-def test_ages_are_in_hours_days_or_weeks(age: str, hours: int) -> None:
+def test_ages_are_in_hours_days_or_weeks(age, hours):
     assert command._seconds(age) == hours * 3600

@@ -5,13 +5,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import TO_FILE, ragstone
 from tests.support.fake_openai import Body, FakeOpenAI, Said
 from tests.support.postgres import PASSWORD, PostgresServer, options
 
 from ragstone.llm import postgres_database
 
-SHEET = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force")
+SHEET = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force", *TO_FILE)
 
 
 @pytest.fixture
@@ -24,9 +24,7 @@ def shared(project: Path, fake_openai: FakeOpenAI, postgres: PostgresServer) -> 
 
 
 @pytest.mark.server
-def test_what_one_command_paid_for_the_next_one_has_and_ledger_says_so(
-    shared: str, project: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_what_one_command_paid_for_the_next_one_has_and_ledger_says_so(shared, project, fake_openai):
     for _ in range(2):
         assert ragstone(*SHEET).code == 0
     assert fake_openai.stats()["n_requests"] == 6
@@ -39,9 +37,7 @@ def test_what_one_command_paid_for_the_next_one_has_and_ledger_says_so(
 
 
 @pytest.mark.server
-def test_a_ledger_is_moved_from_the_file_into_the_database_and_back(
-    shared: str, project: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_a_ledger_is_moved_from_the_file_into_the_database_and_back(shared, project, fake_openai):
     ragstone(*SHEET)
     assert ragstone("ledger", "export", "all.jsonl").code == 0
     (project / "ragstone.toml").write_text(fake_openai.toml())  # the file, from now on
@@ -53,14 +49,14 @@ def test_a_ledger_is_moved_from_the_file_into_the_database_and_back(
 
 
 @pytest.mark.server
-def test_prune_names_the_database(shared: str) -> None:
+def test_prune_names_the_database(shared):
     ragstone(*SHEET)
     ran = ragstone("ledger", "prune", "--older-than", "0h", "--yes")
     assert f"{shared}: 6 responses to delete" in ran.err
     assert "Deleted 6 responses" in ran.err
 
 
-def test_a_server_that_is_not_there_is_a_message_and_code_2(project: Path, fake_openai: FakeOpenAI) -> None:
+def test_a_server_that_is_not_there_is_a_message_and_code_2(project, fake_openai):
     table = '\n[ledger]\nurl = "postgresql://ann:sesame@127.0.0.1:1/ledger"\n'
     (project / "ragstone.toml").write_text(fake_openai.toml() + table)
     for command in (SHEET, ("ledger",), ("ledger", "export", "x.jsonl")):
@@ -72,12 +68,8 @@ def test_a_server_that_is_not_there_is_a_message_and_code_2(project: Path, fake_
 
 @pytest.mark.server
 def test_a_server_that_goes_away_for_long_ends_the_command_and_costs_no_call(
-    shared: str,
-    project: Path,
-    fake_openai: FakeOpenAI,
-    postgres: PostgresServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    shared, project, fake_openai, postgres, monkeypatch
+):
     monkeypatch.setattr(postgres_database, "AWAY_S", 0.5)
     say = fake_openai.script
 

@@ -3,23 +3,12 @@ import pytest
 from tests.support.builds import build_of, ten
 
 import ragstone
-from ragstone.config import load_settings
-from ragstone.console.starter import copy_starter
 from ragstone.dataset.candidate import Candidate
 from ragstone.dataset.certifying.certificate import certify
 from ragstone.flows.run.certificate import copy_certificate
 from ragstone.records import Question
 from ragstone.report.page import write_report
 from ragstone.tables import read_rows
-
-
-@pytest.fixture
-def settings(tmp_path, fake_openai):
-    """The starter, with the endpoint that answers."""
-    copy_starter(tmp_path, "openai/fake")
-    with (tmp_path / "ragstone.toml").open("a") as file:
-        file.write("\n" + fake_openai.toml())
-    return load_settings(tmp_path / "ragstone.toml")
 
 
 @pytest.fixture

@@ -6,18 +6,8 @@ from tests.support.scripts import always, fail
 
 import ragstone
 from ragstone.config import choose, load_settings
-from ragstone.console.starter import copy_starter
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.report.run import read_summary
-
-
-@pytest.fixture
-def settings(tmp_path, fake_openai):
-    """The starter, with the endpoint that answers."""
-    copy_starter(tmp_path, "openai/fake")
-    with (tmp_path / "ragstone.toml").open("a") as file:
-        file.write("\n" + fake_openai.toml())
-    return load_settings(tmp_path / "ragstone.toml")
 
 
 def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp_path):

@@ -35,7 +35,7 @@ def test_questions_and_answers_stand_beside_each_other(log):
 
 def test_the_sheet_of_answers_can_be_judged(log):
     ragstone("sample", "log.jsonl", "-o", "s.jsonl", "--by", "random", "--answer", "a")
-    ran = ragstone("judge", "s.answers.jsonl", "--judge", "containment", "-o", "j.jsonl")
+    ran = ragstone("judge", "s.answers.jsonl", "--judge", "no_refusal", "-o", "j.jsonl")
     assert ran.code == 0
 
 

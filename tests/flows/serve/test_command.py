@@ -42,20 +42,6 @@ def test_a_port_that_is_taken_is_told(tmp_path):
         assert ran.code == 2
 
 
-def test_a_keys_file_that_is_not_there_is_told(tmp_path):
-    ran = ragstone("serve", "--config", settings(tmp_path, 'port = 0\nkeys_file = "keys.toml"'))
-    assert ran.code == 2
-    assert "keys.toml: cannot be read" in ran.err
-
-
-def test_without_a_model_it_says_how_to_name_one(tmp_path):
-    path = tmp_path / "ragstone.toml"
-    path.write_text("[assistant]\n[serve]\nport = 0\n")
-    ran = ragstone("serve", "--config", path)
-    assert ran.code == 2
-    assert "--model" in ran.err
-
-
 def test_the_model_may_be_named_on_the_command_line(tmp_path):
     ran = ragstone("serve", "--config", settings(tmp_path, "port = 0"), "--model", "nonsense")
     assert ran.code == 2
@@ -69,6 +55,14 @@ def test_in_an_empty_folder_it_serves_the_workbench_and_says_what_to_do_next(tmp
     assert f"The workbench is at {address}/workbench/" in told
     assert "There are no runs here yet" in told
     assert "invite" not in told
+
+
+@pytest.mark.kill
+def test_without_a_model_the_assistant_is_served_all_the_same(tmp_path):
+    (tmp_path / "ragstone.toml").write_text("[assistant]\n[serve]\nport = 0\n")
+    code, address, told = served(tmp_path, visit="/")
+    assert code == 200
+    assert f"The chat page is at {address}" in told
 
 
 @pytest.mark.kill

@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.judging import JudgeContext, parse_judge
 from ragstone.judging.fields import Member
-from ragstone.judging.judge import KINDS, Judge
+from ragstone.judging.judge import Judge, type_of_kind
 from ragstone.judging.variant import load_members
 from ragstone.llm import CallFailed, Prompt, Reply
 from ragstone.llm.schema import validate
@@ -32,7 +32,7 @@ prompt = "How polite is {answer}?"
 
 def whole(kind: str, *members: Member, scale=(0, 1), name: str = "whole", **own: str) -> Judge:
     """Return a jury or a cascade. own: keys of its kind."""
-    judge = KINDS[kind](
+    judge = type_of_kind(kind)(
         name=name,
         version=1,
         inputs=["question", "reference", "answer"],
@@ -61,8 +61,8 @@ class Saying:
         return Reply(text="", value=value, usage=Usage(input=10, output=5), latency_s=0.1, cost_usd=0.5)
 
 
-def means_of(default=None, **others) -> JudgeContext:
-    """Return means with a default model `openai/default`, and others by their name after `openai/`."""
+def context_of(default=None, **others) -> JudgeContext:
+    """Return a context with a default model `openai/default`, and others by their name after `openai/`."""
     return JudgeContext(
         ask=default,
         model="openai/default" if default else "none",

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
-from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, whole
+from tests.judging.combined.sheets import ANSWER, Saying, answered, context_of, whole
 
 from ragstone.errors import ModelError
 from ragstone.judging import judge_answer
@@ -18,7 +18,7 @@ STEPS = whole("cascade", CHEAP, DEAR)
 
 
 async def judged(small, big, judge=STEPS, answer=ANSWER):
-    [row] = await judge_answer(judge, answer, means_of(small=small, big=big))
+    [row] = await judge_answer(judge, answer, context_of(small=small, big=big))
     return row
 
 
@@ -51,7 +51,7 @@ def test_a_cascade_never_asks_the_dear_judge_for_a_sure_row(score):
 
 async def test_members_on_the_cascades_scale_need_no_cut():
     judge = whole("cascade", Member(judge="containment", unsure=(0, 0)), Member(judge="token_f1"))
-    [row] = await judge_answer(judge, ANSWER, means_of())
+    [row] = await judge_answer(judge, ANSWER, context_of())
     assert (row.score, row.model) == (0.5, "none")
     assert (row.usage, row.cost_usd) == (None, None)
 
@@ -64,7 +64,7 @@ async def test_a_judge_with_nothing_to_say_hands_on(status):
 
 async def test_a_member_that_lacks_its_input_hands_on():
     judge = whole("cascade", Member(judge="context_overlap", unsure=(0, 0)), Member(judge="containment"))
-    [row] = await judge_answer(judge, answered(answer="early in the season"), means_of())
+    [row] = await judge_answer(judge, answered(answer="early in the season"), context_of())
     assert (row.score, row.metadata["decided_by"]) == (1.0, "containment")
 
 

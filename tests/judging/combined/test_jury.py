@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, lists, sampled_from
-from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, whole
+from tests.judging.combined.sheets import ANSWER, Saying, answered, context_of, whole
 
 from ragstone.errors import ModelError
 from ragstone.judging import judge_answer
@@ -16,8 +16,8 @@ from ragstone.records import Usage
 YES, NO = {"verdict": True}, {"verdict": False}
 
 
-async def judged(judge, means, answer=ANSWER):
-    [row] = await judge_answer(judge, answer, means)
+async def judged(judge, context, answer=ANSWER):
+    [row] = await judge_answer(judge, answer, context)
     return row
 
 
@@ -31,7 +31,7 @@ async def test_the_mean_is_of_scores_on_the_jurys_scale_and_the_disagreement_sho
     # 80 of 0..100 is 0.8; token F1 of "Early." and "early in the season" is 2*1*(1/3)/(1+1/3) = 0.5 without
     # the article; their mean 0.65, their spread 0.3.
     judge = whole("jury", Member(judge="correctness"), Member(judge="token_f1"))
-    row = await judged(judge, means_of(Saying({"score": 80})))
+    row = await judged(judge, context_of(Saying({"score": 80})))
     assert (row.score, row.status, row.model) == (pytest.approx(0.65), "scored", "openai/default")
     assert row.metadata["spread"] == pytest.approx(0.3)
     assert row.metadata["members"] == [
@@ -55,17 +55,17 @@ async def test_a_members_cut_makes_its_score_yes_or_no():
     judge = whole(
         "jury", Member(judge="correctness", cut=80), Member(judge="token_f1", cut=0.6), scale=(0, 10)
     )
-    row = await judged(judge, means_of(Saying({"score": 80})))
+    row = await judged(judge, context_of(Saying({"score": 80})))
     assert (row.score, row.metadata["spread"]) == (5.0, 10.0)  # yes is 10, no is 0
 
 
 async def test_the_median_does_not_move_with_one_outlier():
-    means = means_of(a=Saying(YES), b=Saying(YES), c=Saying(NO))
-    assert (await judged(three("median"), means)).score == 1.0
+    context = context_of(a=Saying(YES), b=Saying(YES), c=Saying(NO))
+    assert (await judged(three("median"), context)).score == 1.0
 
 
 async def test_the_majority_decides_and_the_model_is_all_of_theirs():
-    row = await judged(three("majority"), means_of(a=Saying(YES), b=Saying(NO), c=Saying(NO)))
+    row = await judged(three("majority"), context_of(a=Saying(YES), b=Saying(NO), c=Saying(NO)))
     assert (row.score, row.model) == (0.0, "openai/a + openai/b + openai/c")
     assert (row.usage.calls, row.cost_usd) == (3, 1.5)
     assert [said["judge"] for said in row.metadata["members"]] == [f"relevance by openai/{x}" for x in "abc"]
@@ -73,23 +73,23 @@ async def test_the_majority_decides_and_the_model_is_all_of_theirs():
 
 async def test_a_tie_is_abstained_with_the_counts():
     judge = whole("jury", Member(judge="relevance"), Member(judge="containment"), combine="majority")
-    row = await judged(judge, means_of(Saying(YES)))
+    row = await judged(judge, context_of(Saying(YES)))
     assert (row.status, row.score) == ("abstained", None)
     assert row.rationale == "no majority: 1 1 times, 0 1 times. relevance: 1; containment: 0"
 
 
 async def test_the_majority_of_labels_keeps_its_label():
     members = [Member(judge="answered", model=f"openai/{name}") for name in "abc"]
-    means = means_of(
+    context = context_of(
         a=Saying({"label": "refused"}), b=Saying({"label": "refused"}), c=Saying({"label": "answered"})
     )
-    row = await judged(whole("jury", *members, combine="majority"), means)
+    row = await judged(whole("jury", *members, combine="majority"), context)
     assert (row.score, row.label) == (0.0, "refused")
 
 
 async def test_the_jury_goes_on_without_a_member_that_failed_and_says_so():
     failed = Saying(CallFailed("timeout", "did not answer in time"))
-    row = await judged(three("majority"), means_of(a=failed, b=Saying(YES), c=Saying(YES)))
+    row = await judged(three("majority"), context_of(a=failed, b=Saying(YES), c=Saying(YES)))
     assert (row.score, row.status) == (1.0, "scored")
     assert row.rationale == (
         "majority of 2 scores, of 3 members: relevance by openai/b: 1; relevance by openai/c: 1; "
@@ -101,7 +101,7 @@ async def test_the_jury_goes_on_without_a_member_that_failed_and_says_so():
 
 async def test_with_half_of_its_members_a_jury_has_the_status_of_the_failure():
     failed = Saying(CallFailed("rate_limited", "too many"))
-    row = await judged(three("mean"), means_of(a=failed, b=Saying(YES), c=failed))
+    row = await judged(three("mean"), context_of(a=failed, b=Saying(YES), c=failed))
     assert (row.status, row.score, row.error) == ("rate_limited", None, "too many")
     assert row.rationale.startswith("1 of 3 members gave a score, which is not more than half.")
     assert len(row.metadata["members"]) == 3
@@ -118,7 +118,7 @@ async def test_a_member_without_its_input_is_no_vote():
         script.said = {"label": "answered"} if "label" in str(prompt.messages[0].content) else YES
         return await script(prompt)
 
-    row = await judged(judge, means_of(ask))
+    row = await judged(judge, context_of(ask))
     assert row.score == 1.0
     assert "context_overlap: not_applicable (the row has no contexts)" in row.rationale
 
@@ -137,13 +137,13 @@ async def test_members_are_asked_at_the_same_time():
         under_way -= 1
         return await Saying(YES)(prompt)
 
-    await judged(three("mean"), means_of(a=ask, b=ask, c=ask))
+    await judged(three("mean"), context_of(a=ask, b=ask, c=ask))
     assert most == 3
 
 
 async def test_a_row_without_the_jurys_input_asks_nobody():
     asked = Saying(YES)
-    row = await judged(three("mean"), means_of(a=asked, b=asked, c=asked), answered(reference=None))
+    row = await judged(three("mean"), context_of(a=asked, b=asked, c=asked), answered(reference=None))
     assert (row.status, asked.n_asked) == ("not_applicable", 0)
     assert row.model == "openai/a + openai/b + openai/c"
 
@@ -166,7 +166,7 @@ DOWN = ModelError("nobody answers at http://localhost:1/v1")
 
 
 async def test_a_member_whose_endpoint_is_down_has_failed_and_the_jury_goes_on():
-    row = await judged(three("majority"), means_of(a=Saying(DOWN), b=Saying(YES), c=Saying(YES)))
+    row = await judged(three("majority"), context_of(a=Saying(DOWN), b=Saying(YES), c=Saying(YES)))
     assert (row.score, row.status) == (1.0, "scored")
     assert row.metadata["members"][0]["status"] == "error"
     assert row.metadata["members"][0]["error"] == (
@@ -177,9 +177,9 @@ async def test_a_member_whose_endpoint_is_down_has_failed_and_the_jury_goes_on()
 async def test_a_jury_of_which_no_model_can_be_had_ends_the_command_and_names_one():
     judge = whole("jury", Member(judge="containment"), Member(judge="relevance"))
     with pytest.raises(ModelError, match="member relevance by openai/default: nobody answers"):
-        await judged(judge, means_of(Saying(DOWN)))
+        await judged(judge, context_of(Saying(DOWN)))
 
 
 async def test_a_stopped_run_is_no_failure_of_a_member():
     with pytest.raises(CallsStopped):
-        await judged(three("mean"), means_of(a=Saying(CallsStopped("stop")), b=Saying(YES), c=Saying(YES)))
+        await judged(three("mean"), context_of(a=Saying(CallsStopped("stop")), b=Saying(YES), c=Saying(YES)))

@@ -1,6 +1,6 @@
 import msgspec
 import pytest
-from tests.judging.combined.sheets import ANSWER, TONE, Saying, means_of, whole, write_judge
+from tests.judging.combined.sheets import ANSWER, TONE, Saying, context_of, whole, write_judge
 
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import judge_answer, load_judge, parse_judge, question_digest
@@ -162,7 +162,7 @@ def test_a_cascade_that_does_not_fit_together_is_told(tmp_path, first, last, say
         (JURY + "[[members]]\njudge = 'relevance'", "needs at least two entries"),
         (
             TONE + "[[members]]\njudge = 'relevance'",
-            "members means nothing for a judge of kind percentage: it is for jury or cascade",
+            "members means nothing for a judge of kind percentage: it is for jury, cascade or assertion",
         ),
         (JURY + "temperature = 0.5\n" + "[[members]]\njudge = 'relevance'\n" * 2, "are its members' own"),
     ],
@@ -177,13 +177,13 @@ async def test_a_model_that_nobody_opened_is_a_mistake_of_the_caller():
     with pytest.raises(
         ValueError, match=r"member 'relevance' asks openai/a: give it in JudgeContext\(others="
     ):
-        await judge_answer(judge, ANSWER, means_of())
+        await judge_answer(judge, ANSWER, context_of())
 
 
 async def test_a_model_that_cannot_be_had_ends_the_command():
     judge = whole("jury", Member(judge="relevance", model="openai/a"), Member(judge="containment"))
     with pytest.raises(ModelError, match="no key"):
-        await judge_answer(judge, ANSWER, means_of(a=Saying(ModelError("no key"))))
+        await judge_answer(judge, ANSWER, context_of(a=Saying(ModelError("no key"))))
 
 
 async def test_a_row_that_a_member_was_tuned_on_is_tuned_for_the_whole(tmp_path):
@@ -193,6 +193,6 @@ async def test_a_row_that_a_member_was_tuned_on_is_tuned_for_the_whole(tmp_path)
     judge = load_judge(jury_file(tmp_path / "panel.toml", "relevance", "tone.toml"))
     asked = Saying({"score": 100})
     [row] = await judge_answer(
-        whole("jury", *judge.members[1:], Member(judge="containment")), ANSWER, means_of(asked)
+        whole("jury", *judge.members[1:], Member(judge="containment")), ANSWER, context_of(asked)
     )
     assert row.metadata["tuned"] is True

@@ -99,12 +99,14 @@ async def test_what_has_most_in_common_with_the_statements_comes_first():
 
 def test_room_is_what_the_window_leaves_and_no_more_than_the_default():
     text = "x" * 30_000
-    means = JudgeContext(context_tokens=lambda model: {"small": 4096, "large": 100_000}[model], model="small")
+    context = JudgeContext(
+        context_tokens=lambda model: {"small": 4096, "large": 100_000}[model], model="small"
+    )
     # 4096 - 1200 (reply) - 300 (frame) = 2596 tokens of 3 bytes = 7788, less both prompts and 10 of question
     told = len(FAITHFULNESS.prompt.encode()) + len(FAITHFULNESS.verify.encode())
-    assert room(FAITHFULNESS, means, [text], [FAITHFULNESS.verify, "y" * 10]) == 7788 - told - 10
+    assert room(FAITHFULNESS, context, [text], [FAITHFULNESS.verify, "y" * 10]) == 7788 - told - 10
     assert room(FAITHFULNESS, JudgeContext(), [text]) == MOST_BYTES
-    large = JudgeContext(context_tokens=means.context_tokens, model="large")
+    large = JudgeContext(context_tokens=context.context_tokens, model="large")
     assert room(FAITHFULNESS, large, [text]) == MOST_BYTES
     assert room(FAITHFULNESS, large, [text], most_bytes=None) > 100_000
     tiny = JudgeContext(context_tokens=lambda _model: 10)
@@ -125,10 +127,10 @@ def sheet(*texts):
 
 
 async def sufficient(ask, *texts, tokens=None):
-    means = JudgeContext(
+    context = JudgeContext(
         ask=ask, secret=b"s", context_tokens=None if tokens is None else lambda _model: tokens
     )
-    [row] = await judge_answer(SUFFICIENCY, sheet(*texts), means)
+    [row] = await judge_answer(SUFFICIENCY, sheet(*texts), context)
     return row
 
 

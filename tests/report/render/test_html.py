@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from tests.report.surfaces import every_block
+from tests.report.surfaces import every_block, every_block_and_chart
 from tests.report.test_page import EVIL, Page, without_style_and_script
 
 from ragstone.report.document import Block, Cell, Column, Heading, Notes, Paragraph, Table
@@ -23,7 +23,7 @@ def test_page_names_nothing_outside_itself_and_runs_no_script():
 
 @pytest.mark.parametrize("text", EVIL)
 def test_text_from_outside_never_becomes_markup(text):
-    plain, hostile = Page(render_page(every_block("harmless"))), Page(render_page(every_block(text)))
+    plain, hostile = (Page(render_page(every_block_and_chart(words))) for words in ("harmless", text))
     for found in (plain, hostile):
         found.tags.pop("code", None)  # what stands between backticks in a note
     assert hostile.tags == plain.tags

@@ -1,5 +1,5 @@
 import pytest
-from tests.report.surfaces import document, every_block
+from tests.report.surfaces import document, every_block_and_chart
 from tests.report.test_page import EVIL
 
 from ragstone.report.document import Cell, Column, Fold, Notes, Paragraph, Table
@@ -19,7 +19,7 @@ def test_tables_folds_and_notes_stand_as_github_knows_them():
 
 @pytest.mark.parametrize("text", [*EVIL, "[a](http://x.example) @who #1 **bold** | cell"])
 def test_text_from_outside_sets_no_markup(text):
-    said = render_markdown(every_block(text))
+    said = render_markdown(every_block_and_chart(text))
     for markup in ("<script", "<img", "<!--", "[a]", "@who", "#1", " **bold**", " | cell"):
         assert markup not in said
-    assert said.count("<details>") == render_markdown(every_block("a")).count("<details>") == 1
+    assert said.count("<details>") == render_markdown(every_block_and_chart("a")).count("<details>") == 2

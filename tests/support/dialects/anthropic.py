@@ -1,5 +1,7 @@
 """Dialects of Anthropic's own protocol; what a row says, see server.py."""
 
+from functools import partial
+
 from tests.support.dialects.server import (
     Dialect,
     Response,
@@ -17,84 +19,68 @@ from tests.support.dialects.server import (
 )
 from tests.support.dialects.ways import CUT, LONG, STREAM, THOUGHT, capped, full, without
 
+row = partial(Dialect, model="anthropic/claude-sonnet-4-5")
+
 ANTHROPIC = (
-    Dialect(
+    row(
         "anthropic",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/messages",
         healthy,
     ),
-    Dialect(
+    row(
         "anthropic-no-forced-tool",
-        "anthropic/claude-opus-5-5",
         "https://github.com/can1357/oh-my-pi/issues/12939",
         unless(
             lambda request: (
                 "tool_choice" not in request.body or request.body["tool_choice"]["type"] == "auto"
             ),
-            claude_error(
-                400,
-                "invalid_request_error",
-                'tool_choice: type "tool" and "any" are not supported for this model.',
-            ),
+            claude_error('tool_choice: type "tool" and "any" are not supported for this model.'),
         ),
+        model="anthropic/claude-opus-5-5",
     ),
-    Dialect(
+    row(
         "anthropic-grammar-too-large",
-        "anthropic/claude-opus-5-5",
         "https://github.com/anthropics/claude-code/issues/55539",
         lambda request: (
-            claude_error(400, "invalid_request_error", "compiled grammar is too large")
+            claude_error("compiled grammar is too large")
             if "output_config" in request.body
-            else claude_error(
-                400,
-                "invalid_request_error",
-                'tool_choice: type "tool" and "any" are not supported for this model.',
-            )
+            else claude_error('tool_choice: type "tool" and "any" are not supported for this model.')
             if request.body.get("tool_choice", {}).get("type") == "tool"
             else healthy(request)
         ),
+        model="anthropic/claude-opus-5-5",
     ),
-    Dialect(
+    row(
         "anthropic-no-temperature",
-        "anthropic/claude-opus-5",
         "https://github.com/earendil-works/pi/pull/7961",
         without(
             "temperature",
             "top_p",
-            refusal=claude_error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
+            refusal=claude_error("`temperature` is deprecated for this model."),
         ),
+        model="anthropic/claude-opus-5",
     ),
-    Dialect(
+    row(
         "anthropic-temperature-or-top-p",
-        "anthropic/claude-haiku-4-5",
         "https://github.com/microsoft/copilot-eclipse-feedback/issues/79",
         unless(
             lambda request: not {"temperature", "top_p"} <= request.body.keys(),
             claude_error(
-                400,
-                "invalid_request_error",
-                "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+                "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
             ),
         ),
+        model="anthropic/claude-haiku-4-5",
         ask={"top_p": 0.9, "temperature": 0.5},
     ),
-    Dialect(
+    row(
         "anthropic-thinking",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/mastra-ai/mastra/issues/7507",
         lambda request: (
-            claude_error(
-                400, "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use."
-            )
+            claude_error("Thinking may not be enabled when tool_choice forces tool use.")
             if request.body.get("tool_choice", {}).get("type") == "tool"
-            else claude_error(
-                400, "invalid_request_error", "`temperature` may only be set to 1 when thinking is enabled."
-            )
+            else claude_error("`temperature` may only be set to 1 when thinking is enabled.")
             if "temperature" in request.body
-            else claude_error(
-                400, "invalid_request_error", "`max_tokens` must be greater than `thinking.budget_tokens`."
-            )
+            else claude_error("`max_tokens` must be greater than `thinking.budget_tokens`.")
             if request.body["max_tokens"] <= 2000
             else message(
                 request,
@@ -109,17 +95,12 @@ ANTHROPIC = (
         ),
         settings={"extra": {"thinking": {"type": "enabled", "budget_tokens": 2000}}},
     ),
-    Dialect(
+    row(
         "anthropic-thinking-budget-too-small",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/themaximalist/llm.js/issues/30",
         unless(
             lambda request: "thinking" not in request.body,
-            claude_error(
-                400,
-                "invalid_request_error",
-                "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
-            ),
+            claude_error("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"),
         ),
         status="stops",
         says=(
@@ -129,96 +110,78 @@ ANTHROPIC = (
         n_calls=0,
         settings={"extra": {"thinking": {"type": "enabled", "budget_tokens": 512}}},
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "anthropic-unknown-field",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/immersive-translate/immersive-translate/issues/3971",
         without(
             "verbosity",
-            refusal=claude_error(400, "invalid_request_error", "verbosity: Extra inputs are not permitted"),
+            refusal=claude_error("verbosity: Extra inputs are not permitted"),
         ),
         status="stops",
         says="refused 'verbosity' of extra: verbosity: Extra inputs are not permitted.",
         n_calls=0,
         settings={"extra": {"verbosity": "low"}},
     ),
-    Dialect(
+    row(
         "anthropic-limit-of-the-model",
-        "anthropic/claude-sonnet-4-5-20250929",
         "https://github.com/OpenHands/software-agent-sdk/issues/596",
         capped(
             64000,
             claude_error(
-                400,
-                "invalid_request_error",
-                (
-                    "max_tokens: 65100 > 64000, which is the maximum allowed number of output "
-                    "tokens for claude-sonnet-4-5-20250929"
-                ),
+                "max_tokens: 65100 > 64000, which is the maximum allowed number of output "
+                "tokens for claude-sonnet-4-5-20250929"
             ),
         ),
+        model="anthropic/claude-sonnet-4-5-20250929",
         settings={"reasoning_tokens": 65_000},
     ),
-    Dialect(
+    row(
         "anthropic-window-full",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/continuedev/continue/issues/6080",
         full(
             1000,
             claude_error(
-                400,
-                "invalid_request_error",
-                (
-                    "input length and `max_tokens` exceed context limit: 199000 + 4100 > 200000, "
-                    "decrease input length or `max_tokens` and try again"
-                ),
+                "input length and `max_tokens` exceed context limit: 199000 + 4100 > 200000, "
+                "decrease input length or `max_tokens` and try again"
             ),
         ),
         n_calls=4,  # 4,100 tokens: 2,050, 1,025, and 512, which fit
         settings=LONG,
     ),
-    Dialect(
+    row(
         "anthropic-overloaded",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/errors",
-        once(claude_error(529, "overloaded_error", "Overloaded")),
+        once(claude_error("Overloaded", status=529, kind="overloaded_error")),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "anthropic-overloaded-for-good",
-        "anthropic/claude-sonnet-4-5",
         "https://www.developersdigest.tech/errors/api/anthropic-api/529-overloaded-error",
-        always(claude_error(529, "overloaded_error", "Overloaded")),
+        always(claude_error("Overloaded", status=529, kind="overloaded_error")),
         status="error",
         says="HTTP 529: Overloaded",
         n_calls=6,
     ),
-    Dialect(
+    row(
         "anthropic-rate-limit",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/rate-limits",
         once(
             claude_error(
-                429,
-                "rate_limit_error",
                 "This request would exceed your organization's rate limit of 50,000 input tokens per minute.",
-                {"retry-after": "0.05"},
+                status=429,
+                kind="rate_limit_error",
+                headers={"retry-after": "0.05"},
             )
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "anthropic-no-credit",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/anthropics/claude-code/issues/88711",
         always(
             claude_error(
-                400,
-                "invalid_request_error",
-                (
-                    "Your credit balance is too low to access the Anthropic API. Please go to "
-                    "Plans & Billing to upgrade or purchase credits."
-                ),
+                "Your credit balance is too low to access the Anthropic API. Please go to "
+                "Plans & Billing to upgrade or purchase credits."
             )
         ),
         status="stops",
@@ -227,41 +190,37 @@ ANTHROPIC = (
             "Please go to Plans & Billing"
         ),
     ),
-    Dialect(
+    row(
         "anthropic-wrong-key",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/errors",
-        always(claude_error(401, "authentication_error", "invalid x-api-key")),
+        always(claude_error("invalid x-api-key", status=401, kind="authentication_error")),
         status="stops",
         says="refused the key (HTTP 401): invalid x-api-key. Check ANTHROPIC_API_KEY.",
     ),
-    Dialect(
+    row(
         "anthropic-unknown-model",
-        "anthropic/claude-9",
         "https://docs.claude.com/en/api/errors",
-        always(claude_error(404, "not_found_error", "model: claude-9")),
+        always(claude_error("model: claude-9", status=404, kind="not_found_error")),
+        model="anthropic/claude-9",
         status="stops",
         says="HTTP 404: model: claude-9. Check the model's name",
     ),
-    Dialect(
+    row(
         "anthropic-request-too-large",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/errors",
         always(page(413, "413 Request Entity Too Large")),  # Cloudflare says it, and in no JSON
         status="error",
         says="refused the request: a web page, '413 Request Entity Too Large'",
     ),
-    Dialect(
+    row(
         "anthropic-refusal",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/types/stop_reason.py",
         always(lambda request: message(request, {"type": "text", "text": ""}, stop_reason="refusal")),
         status="refused",
         says="the model refused: it ended its turn with `refusal`",
     ),
-    Dialect(
+    row(
         "anthropic-cut-off",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/handling-stop-reasons",
         always(
             lambda request: message(
@@ -275,9 +234,8 @@ ANTHROPIC = (
         says="cut off at 400 tokens. Raise max_tokens in the file of the judge or prompt.",  # 4 times 100
         n_calls=2,
     ),
-    Dialect(
+    row(
         "anthropic-end-of-the-window",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/types/stop_reason.py",
         once(
             lambda request: message(
@@ -286,9 +244,8 @@ ANTHROPIC = (
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "anthropic-empty-turn",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/handling-stop-reasons",
         once(
             lambda request: reply(
@@ -302,16 +259,14 @@ ANTHROPIC = (
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "anthropic-cut-json",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/BerriAI/litellm/issues/9551",
         once(lambda request: Response(message(request).content[:-40])),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "anthropic-stream",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/docs/build-with-claude/streaming",
         lambda request: Response(
             b"".join(
@@ -322,9 +277,8 @@ ANTHROPIC = (
         ),
         ask=STREAM,
     ),
-    Dialect(
+    row(
         "anthropic-stream-overloaded",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/docs/build-with-claude/streaming#error-events",
         always(
             lambda request: Response(
@@ -336,9 +290,8 @@ ANTHROPIC = (
         says="HTTP 529: Overloaded",
         ask=STREAM,
     ),
-    Dialect(
+    row(
         "anthropic-stream-overloaded-before-it-began",
-        "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/docs/build-with-claude/streaming#error-events",
         once(
             Response(event({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}))
@@ -346,9 +299,8 @@ ANTHROPIC = (
         n_calls=2,
         ask=STREAM,
     ),
-    Dialect(
+    row(
         "anthropic-stream-broken-off",
-        "anthropic/claude-sonnet-4-5",
         "https://github.com/anthropics/anthropic-sdk-typescript/issues/346",
         always(lambda request: Response(b"".join(message_events("It is blue.")[:4]), then="cut")),
         status="error",

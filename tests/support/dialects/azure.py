@@ -1,5 +1,7 @@
 """Dialects of Azure OpenAI; what a row says, see server.py."""
 
+from functools import partial
+
 from tests.support.dialects.server import (
     Dialect,
     always,
@@ -13,31 +15,31 @@ from tests.support.dialects.server import (
 )
 from tests.support.dialects.ways import STREAM, openai_reasoner
 
+row = partial(Dialect, model="azure/my-deployment")
+
 AZURE = (
-    Dialect(
+    row(
         "azure-deployment",
-        "azure/my-deployment",
         "https://learn.microsoft.com/azure/ai-services/openai/reference",
         lambda request: chat(
             request, form={"prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
         ),
     ),
-    Dialect(
+    row(
         "azure-v1",
-        "azure/my-deployment",
         "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
-        unless(lambda request: request.body["model"] == "my-deployment", error(404, "Resource not found")),
+        unless(
+            lambda request: request.body["model"] == "my-deployment", error("Resource not found", status=404)
+        ),
         base="/openai/v1",
     ),
-    Dialect(
+    row(
         "azure-reasoner",
-        "azure/my-deployment",
         "https://github.com/anomalyco/opencode/issues/37964",
         openai_reasoner,
     ),
-    Dialect(
+    row(
         "azure-no-such-deployment",
-        "azure/my-deployment",
         "https://github.com/chatboxai/chatbox/issues/861",
         always(
             reply(
@@ -56,17 +58,13 @@ AZURE = (
         status="stops",
         says="Check the model's name and base_url (azure/DEPLOYMENT and the resource's address)",
     ),
-    Dialect(
+    row(
         "azure-prompt-filtered",
-        "azure/my-deployment",
         "https://github.com/compl-ai/compl-ai/issues/20",
         always(
             error(
-                400,
-                (
-                    "The response was filtered due to the prompt triggering Azure OpenAI's content "
-                    "management policy. Please modify your prompt and retry."
-                ),
+                "The response was filtered due to the prompt triggering Azure OpenAI's content "
+                "management policy. Please modify your prompt and retry.",
                 param="prompt",
                 code="content_filter",
                 innererror={
@@ -78,50 +76,44 @@ AZURE = (
         status="refused",
         says="content filter refused the text: The response was filtered due to the prompt triggering",
     ),
-    Dialect(
+    row(
         "azure-answer-filtered",
-        "azure/my-deployment",
         "https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter",
         always(lambda request: chat(request, "", finish_reason="content_filter")),
         status="refused",
         says="cut off by the provider's content filter",
     ),
-    Dialect(
+    row(
         "azure-rate-limit-in-milliseconds",
-        "azure/my-deployment",
         "https://github.com/Azure/azure-openai-benchmark/issues/31",
         # The header of whole seconds rounds up: who reads that one waits for nothing.
         once(
             error(
-                429,
                 "Please retry after 100 seconds.",
+                status=429,
                 code="429",
                 headers={"retry-after-ms": "60", "retry-after": "100"},
             )
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "azure-rate-limit-until-tomorrow",
-        "azure/my-deployment",
         "https://github.com/jasonacox/TinyLLM/issues/17",
         always(
             error(
-                429,
-                (
-                    "Requests to the ChatCompletions_Create Operation under Azure OpenAI API "
-                    "version 2023-05-15 have exceeded token rate limit of your current AIServices "
-                    "S0 pricing tier. Please retry after 86400 seconds."
-                ),
+                "Requests to the ChatCompletions_Create Operation under Azure OpenAI API "
+                "version 2023-05-15 have exceeded token rate limit of your current AIServices "
+                "S0 pricing tier. Please retry after 86400 seconds.",
+                status=429,
                 code="429",
             )
         ),
         status="rate_limited",
         says="(wait 86400 s)",
     ),
-    Dialect(
+    row(
         "azure-stream",
-        "azure/my-deployment",
         "https://learn.microsoft.com/azure/ai-services/openai/concepts/content-streaming",
         lambda request: events(
             {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]},

@@ -1,5 +1,7 @@
 """Dialects of DeepSeek; what a row says, see server.py."""
 
+from functools import partial
+
 from tests.support.dialects.server import (
     Dialect,
     Request,
@@ -18,88 +20,77 @@ from tests.support.scripts import mode_of
 def deepseek_thinker(request: Request) -> Response:
     """Answer as DeepSeek V4 does: it thinks unless told not to, and lets no tool be forced then."""
     refusals = {
-        "json_schema": error(
-            400, "This response_format type is unavailable now", code="invalid_request_error"
-        ),
-        "tool": error(400, "Thinking mode does not support this tool_choice"),
+        "json_schema": error("This response_format type is unavailable now", code="invalid_request_error"),
+        "tool": error("Thinking mode does not support this tool_choice"),
     }
     refusal = refusals.get(mode_of(request.body))
     return refusal or thinks(700, where="reasoning_content")(request)
 
 
+row = partial(Dialect, model="deepseek/deepseek-chat")
+
 DEEPSEEK = (
-    Dialect(
+    row(
         "deepseek-thinker",
-        "deepseek/deepseek-v4-pro",
         (
             "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376 and "
             "https://github.com/llm-exe/llm-exe/issues/662"
         ),
         deepseek_thinker,
+        model="deepseek/deepseek-v4-pro",
     ),
-    Dialect(
+    row(
         "deepseek-no-json-in-the-prompt",
-        "deepseek/deepseek-chat",
         "https://github.com/browserbase/stagehand/issues/1204",
         knows(
             "text",
             refusals={
                 "json_schema": error(
-                    422,
-                    (
-                        "Failed to deserialize the JSON body into the target type: response_format: "
-                        "response_format.type `json_schema` is unavailable now at line 1 column 12440"
-                    ),
+                    "Failed to deserialize the JSON body into the target type: response_format: "
+                    "response_format.type `json_schema` is unavailable now at line 1 column 12440",
+                    status=422,
                 ),
-                "tool": error(400, "Thinking mode does not support this tool_choice"),
+                "tool": error("Thinking mode does not support this tool_choice"),
                 "json_object": error(
-                    400,
-                    (
-                        "Prompt must contain the word 'json' in some form to use 'response_format' of "
-                        "type 'json_object'."
-                    ),
+                    "Prompt must contain the word 'json' in some form to use 'response_format' of "
+                    "type 'json_object'."
                 ),
             },
         ),
     ),
-    Dialect(
+    row(
         "deepseek-limit-of-the-model",
-        "deepseek/deepseek-chat",
         "https://github.com/BerriAI/litellm/issues/5198",
-        capped(4096, error(400, "Invalid max_tokens value, the valid range of max_tokens is [1, 4096]")),
+        capped(4096, error("Invalid max_tokens value, the valid range of max_tokens is [1, 4096]")),
         settings={"reasoning_tokens": 8000},
     ),
-    Dialect(
+    row(
         "deepseek-no-money",
-        "deepseek/deepseek-chat",
         "https://github.com/Aider-AI/aider/issues/4851",
-        always(error(402, "Insufficient Balance", kind="unknown_error", code="invalid_request_error")),
+        always(error("Insufficient Balance", status=402, kind="unknown_error", code="invalid_request_error")),
         status="stops",
         says="the account has no quota left: Insufficient Balance",
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "deepseek-no-logprobs",
-        "deepseek/deepseek-reasoner",
         "https://apifox.com/apidoc/docs-site/5435161",
-        without("logprobs", refusal=error(400, "logprobs is not supported by deepseek-reasoner")),
+        without("logprobs", refusal=error("logprobs is not supported by deepseek-reasoner")),
+        model="deepseek/deepseek-reasoner",
         ask={"top_logprobs": 5},
     ),
-    Dialect(
+    row(
         "deepseek-empty-json",
-        "deepseek/deepseek-chat",
         "https://api-docs.deepseek.com/guides/json_mode",
         once(lambda request: chat(request, "")),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "deepseek-keep-alive",
-        "deepseek/deepseek-chat",
         "https://api-docs.deepseek.com/quick_start/rate_limit",
         lambda request: Response(b"\n\n\n\n" + chat(request).content),
     ),
-    Dialect(
+    row(
         "deepseek-keep-alive-in-a-stream",
-        "deepseek/deepseek-chat",
         "https://api-docs.deepseek.com/quick_start/rate_limit",
         lambda request: events(
             b": keep-alive\n\n" * 3,

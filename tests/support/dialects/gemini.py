@@ -1,5 +1,7 @@
 """Dialects of Google Gemini's endpoint for the OpenAI protocol; what a row says, see server.py."""
 
+from functools import partial
+
 from tests.support.dialects.server import (
     Dialect,
     Response,
@@ -16,16 +18,16 @@ def gemini_error(status: int, state: str, words: str, **further: object) -> Resp
     return reply([{"error": {"code": status, "message": words, "status": state, **further}}], status=status)
 
 
+row = partial(Dialect, model="gemini/gemini-3.8-flash")
+
 GEMINI = (
-    Dialect(
+    row(
         "gemini",
-        "gemini/gemini-3.8-flash",
         "https://github.com/router-for-me/CLIProxyAPI/pull/5743",
         thinks(700, counted="total"),
     ),
-    Dialect(
+    row(
         "gemini-thought-took-all",
-        "gemini/gemini-3.8-flash",
         "https://github.com/stanford-crfm/helm/pull/3804",
         # No content at all in the message: 4,196 tokens went into thought.
         once(
@@ -38,9 +40,8 @@ GEMINI = (
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "gemini-no-message",
-        "gemini/gemini-3.8-flash",
         "https://github.com/google/generative-ai-docs/issues/235",
         once(
             reply(
@@ -52,16 +53,15 @@ GEMINI = (
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "gemini-null-choices",
-        "gemini/gemini-2.5-flash",
         "https://github.com/maximhq/bifrost/pull/2630",
         once(reply({"choices": None, "usage": {"prompt_tokens": 50, "total_tokens": 70}})),
+        model="gemini/gemini-2.5-flash",
         n_calls=2,
     ),
-    Dialect(
+    row(
         "gemini-rate-limit",
-        "gemini/gemini-3.8-flash",
         "https://github.com/vercel/ai/blob/main/packages/google/src/__fixtures__/google-429-retry-info.json",
         once(
             gemini_error(
@@ -73,18 +73,16 @@ GEMINI = (
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "gemini-rate-limit-for-good",
-        "gemini/gemini-3.8-flash",
         "https://github.com/n4ze3m/page-assist/issues/406",
         always(gemini_error(429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).")),
         status="rate_limited",
         says="HTTP 429: Resource has been exhausted (e.g. check quota). (429)",
         n_calls=6,
     ),
-    Dialect(
+    row(
         "gemini-wrong-key",
-        "gemini/gemini-3.8-flash",
         "https://github.com/continuedev/continue/issues/10530",
         always(gemini_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.")),
         status="stops",
@@ -93,9 +91,8 @@ GEMINI = (
             "(400). Check GEMINI_API_KEY."
         ),
     ),
-    Dialect(
+    row(
         "gemini-no-logprobs",
-        "gemini/gemini-2.5-pro",
         "https://github.com/mscraftsman/generative-ai/issues/135",
         without(
             "logprobs",
@@ -103,11 +100,11 @@ GEMINI = (
                 400, "INVALID_ARGUMENT", "Logprobs is not enabled for models/gemini-2.5-pro"
             ),
         ),
+        model="gemini/gemini-2.5-pro",
         ask={"top_logprobs": 5},
     ),
-    Dialect(
+    row(
         "gemini-unknown-field",
-        "gemini/gemini-3.8-flash",
         "https://github.com/FuzzAnything/PromptFuzz/issues/42",
         without(
             "reasoning",
@@ -125,9 +122,8 @@ GEMINI = (
         n_calls=0,
         settings={"extra": {"reasoning": {"effort": "low"}}},
     ),
-    Dialect(
+    row(
         "gemini-prompt-too-long",
-        "gemini/gemini-3.8-flash",
         "https://github.com/lbjlaq/Antigravity-Manager/issues/341",
         always(
             gemini_error(
@@ -141,17 +137,15 @@ GEMINI = (
             "refused the request: The input token count exceeds the maximum number of tokens allowed 1048576."
         ),
     ),
-    Dialect(
+    row(
         "gemini-unsafe",
-        "gemini/gemini-3.8-flash",
         "https://github.com/HKUDS/Vibe-Trading/pull/308",
         always(lambda request: chat(request, "", finish_reason="PROHIBITED_CONTENT")),
         status="refused",
         says="cut off by the provider's content filter",
     ),
-    Dialect(
+    row(
         "gemini-unsafe-stream",
-        "gemini/gemini-3.8-flash",
         "https://github.com/HKUDS/Vibe-Trading/pull/308",
         always(lambda request: chat(request, "", finish_reason="SAFETY")),
         status="refused",

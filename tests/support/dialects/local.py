@@ -1,5 +1,7 @@
 """Dialects of servers of one's own: Ollama, LM Studio, vLLM; what a row says, see server.py."""
 
+from functools import partial
+
 from tests.support.dialects.server import (
     Dialect,
     always,
@@ -13,40 +15,41 @@ from tests.support.dialects.server import (
 from tests.support.dialects.ways import LONG, STREAM, full, knows, thinks, without
 from tests.support.doors import verdict
 
+row = partial(Dialect, model="vllm-server/x")
+
 LOCAL = (
-    Dialect(
+    row(
         "ollama-ignores-tool-choice",
-        "ollama/llama3.2",
         "https://github.com/ollama/ollama/blob/main/docs/api/openai-compatibility.mdx",
         lambda request: chat(request, text_for(request)),
+        model="ollama/llama3.2",
     ),
-    Dialect(
+    row(
         "ollama-thinker",
-        "ollama/gemma4",
         "https://github.com/ollama/ollama/issues/15288",
         thinks(700, where="reasoning", counted="nowhere"),
+        model="ollama/gemma4",
     ),
-    Dialect(
+    row(
         "ollama-no-such-model",
-        "ollama/nonesuch",
         "https://github.com/ollama/ollama/blob/main/openai/openai.go",
-        always(error(404, "model 'nonesuch' not found", kind="not_found_error")),
+        always(error("model 'nonesuch' not found", status=404, kind="not_found_error")),
+        model="ollama/nonesuch",
         status="stops",
         says="HTTP 404: model 'nonesuch' not found. Check the model's name",
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "ollama-error-is-a-text",
-        "ollama/gemma4",
         "https://github.com/ollama/ollama/blob/main/server/routes.go",
         without("think", refusal=reply({"error": '"gemma4" does not support "think"'}, status=400)),
+        model="ollama/gemma4",
         status="stops",
         says='refused \'think\' of extra: "gemma4" does not support "think".',
         n_calls=0,
         settings={"extra": {"think": True}},
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "lmstudio-no-schema",
-        "lmstudio/qwen-x",
         (
             "https://github.com/willmiao/ComfyUI-Lora-Manager/issues/1033 and "
             "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670"
@@ -71,34 +74,34 @@ LOCAL = (
                 ),
             },
         ),
+        model="lmstudio/qwen-x",
     ),
-    Dialect(
+    row(
         "lmstudio-thinks-in-the-text",
-        "lmstudio/qwen-x",
         "https://github.com/lmstudio-ai/docs/blob/main/1_developer/api-changelog.md",
         thinks(700, where="unopened", counted="nowhere"),
+        model="lmstudio/qwen-x",
     ),
-    Dialect(
+    row(
         "lmstudio-fenced-reply",
-        "lmstudio/qwen-x",
         "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2403",
         lambda request: chat(request, f"```json\n{verdict()}\n```"),
+        model="lmstudio/qwen-x",
     ),
-    Dialect(
+    row(
         "vllm-reasoning-content",
-        "vllm-server/qwen3",
         "https://github.com/vllm-project/vllm/issues/27755",
         thinks(700, where="reasoning_content", counted="nowhere"),
+        model="vllm-server/qwen3",
     ),
-    Dialect(
+    row(
         "vllm-reasoning",
-        "vllm-server/qwen3",
         "https://github.com/vllm-project/vllm/pull/33402",
         thinks(3000, where="reasoning", counted="nowhere"),
+        model="vllm-server/qwen3",
     ),
-    Dialect(
+    row(
         "vllm-old-unknown-field",
-        "vllm-server/x",
         "https://github.com/1Panel-dev/MaxKB/issues/2912",
         without(
             "reasoning_effort",
@@ -121,9 +124,8 @@ LOCAL = (
         n_calls=0,
         settings={"extra": {"reasoning_effort": "low"}},
     ),
-    Dialect(
+    row(
         "vllm-old-window-full",
-        "vllm-server/x",
         "https://github.com/ruipeterpan/specreason/issues/4",
         full(
             600,
@@ -144,19 +146,15 @@ LOCAL = (
         n_calls=4,  # 4,100 tokens: 2,050, 1,025, and 512, which fit
         settings=LONG,
     ),
-    Dialect(
+    row(
         "vllm-new-window-full",
-        "vllm-server/x",
         "https://github.com/vllm-project/vllm/issues/34340",
         full(
             600,
             error(
-                400,
-                (
-                    "'max_tokens' or 'max_completion_tokens' is too large: 4100. This model's "
-                    "maximum context length is 262144 tokens and your request has 261500 input "
-                    "tokens (4100 > 262144 - 261500). None"
-                ),
+                "'max_tokens' or 'max_completion_tokens' is too large: 4100. This model's "
+                "maximum context length is 262144 tokens and your request has 261500 input "
+                "tokens (4100 > 262144 - 261500). None",
                 kind="BadRequestError",
                 code=400,
             ),
@@ -164,9 +162,8 @@ LOCAL = (
         n_calls=4,
         settings=LONG,
     ),
-    Dialect(
+    row(
         "vllm-error-in-a-stream",
-        "vllm-server/x",
         "https://github.com/block/goose/pull/8031",
         always(
             events(

@@ -1,5 +1,7 @@
 """Dialects of Mistral; what a row says, see server.py."""
 
+from functools import partial
+
 import msgspec
 from tests.support.dialects.server import (
     Dialect,
@@ -30,26 +32,27 @@ def forbidden(field: str, given: object) -> dict[str, object]:
     }
 
 
+row = partial(Dialect, model="mistral/mistral-small-latest")
+
 MISTRAL = (
-    Dialect(
+    row(
         "mistral-thinking",
-        "mistral/mistral-medium-3-5",
         "https://github.com/mistralai/platform-docs-public/blob/main/public/studio-api/conversations/reasoning.md",
         unless(
             lambda request: "max_completion_tokens" not in request.body,
             mistral_error(422, {"detail": [forbidden("max_completion_tokens", 1)]}),
         ),
+        model="mistral/mistral-medium-3-5",
         settings={"extra": {"reasoning_effort": "high"}},
     ),
-    Dialect(
+    row(
         "mistral-content-in-parts",
-        "mistral/mistral-medium-3-5",
         "https://github.com/vercel/ai/blob/main/packages/mistral/src/mistral-chat-language-model.ts",
         thinks(700, where="parts", counted="nowhere"),
+        model="mistral/mistral-medium-3-5",
     ),
-    Dialect(
+    row(
         "mistral-unknown-field",
-        "mistral/mistral-small-latest",
         "https://github.com/editor-code-assistant/eca/issues/231",
         without("verbosity", refusal=mistral_error(422, {"detail": [forbidden("verbosity", "low")]})),
         status="stops",
@@ -57,9 +60,8 @@ MISTRAL = (
         n_calls=0,
         settings={"extra": {"verbosity": "low"}},
     ),
-    Dialect(
+    row(
         "mistral-unknown-field-in-a-text",
-        "mistral/mistral-small-latest",
         "https://github.com/mistralai/platform-docs-public/issues/7",
         without(
             "verbosity",
@@ -72,9 +74,8 @@ MISTRAL = (
         n_calls=0,
         settings={"extra": {"verbosity": "low"}},
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "mistral-wrong-value",
-        "mistral/mistral-small-latest",
         "https://github.com/mistralai/platform-docs-public/blob/main/openapi-public-doc.yaml",
         always(
             reply(
@@ -89,16 +90,14 @@ MISTRAL = (
         status="error",
         says="refused the request: messages.0: Input should be shorter",
     ),
-    Dialect(
+    row(
         "mistral-rate-limit",
-        "mistral/mistral-small-latest",
         "https://github.com/raycast/extensions/issues/31107",
         once(mistral_error(429, "Rate limit exceeded", "1300", {"Retry-After": "0.05"})),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "mistral-capacity",
-        "mistral/mistral-small-latest",
         "https://github.com/continuedev/continue/issues/6185",
         always(mistral_error(429, "Service tier capacity exceeded for this model.")),
         status="rate_limited",

@@ -1,5 +1,7 @@
 """Dialects of OpenAI; what a row says, see server.py."""
 
+from functools import partial
+
 from tests.support.dialects.server import (
     Dialect,
     always,
@@ -9,38 +11,40 @@ from tests.support.dialects.server import (
 )
 from tests.support.dialects.ways import capped, openai_reasoner, thinks, without
 
+row = partial(Dialect, model="openai/gpt-4o")
+
 OPENAI = (
-    Dialect(
+    row(
         "openai-reasoner",
-        "openai/gpt-5.4-mini",
         "https://github.com/griptape-ai/ComfyUI-Griptape/issues/312",
         openai_reasoner,
+        model="openai/gpt-5.4-mini",
     ),
-    Dialect(
+    row(
         "openai-reasoner-asked-for-logprobs",
-        "openai/gpt-5.4-mini",
         "https://github.com/vllm-project/vllm/pull/23319",
         openai_reasoner,
+        model="openai/gpt-5.4-mini",
         ask={"top_logprobs": 5},
     ),
-    Dialect(
+    row(
         "openai-reasoner-asked-for-a-temperature",
-        "openai/gpt-5.4",
         "https://github.com/johny-b/llmcomp/issues/69",
         openai_reasoner,
+        model="openai/gpt-5.4",
         settings={"temperature": 0.3},
     ),
-    Dialect(
+    row(
         "openai-long-thought",
-        "openai/o3",
         "https://platform.openai.com/docs/guides/reasoning",
         thinks(6000),
+        model="openai/o3",
     ),
-    Dialect(
+    row(
         "openai-thought-without-end",
-        "openai/o3",
         "https://platform.openai.com/docs/guides/reasoning",
         always(thinks(10**9)),
+        model="openai/o3",
         status="unparsable",
         # The name says that it thinks: 4,096 + 100 tokens at first, then 4 times the room.
         says=(
@@ -49,11 +53,11 @@ OPENAI = (
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "openai-unknown-field",
-        "openai/gpt-4.1",
         "https://github.com/nashsu/llm_wiki/issues/336",
-        without("thinking", refusal=error(400, "Unrecognized request argument supplied: thinking")),
+        without("thinking", refusal=error("Unrecognized request argument supplied: thinking")),
+        model="openai/gpt-4.1",
         status="stops",
         says=(
             "refused 'thinking' of extra: Unrecognized request argument supplied: "
@@ -62,35 +66,27 @@ OPENAI = (
         n_calls=0,
         settings={"extra": {"thinking": {"type": "enabled"}}},
     ),
-    Dialect(
+    row(
         "openai-limit-of-the-model",
-        "openai/gpt-4o",
         "https://github.com/tailcallhq/forgecode/issues/1185",
         capped(
             16384,
             error(
-                400,
-                (
-                    "max_tokens is too large: 20100. This model supports at most 16384 completion "
-                    "tokens, whereas you provided 20100."
-                ),
+                "max_tokens is too large: 20100. This model supports at most 16384 completion "
+                "tokens, whereas you provided 20100.",
                 param="max_tokens",
                 code="invalid_value",
             ),
         ),
         settings={"reasoning_tokens": 20_000},
     ),
-    Dialect(
+    row(
         "openai-prompt-too-long",
-        "openai/gpt-4o",
         "https://github.com/mbchang/data-driven-characters/issues/6",
         always(
             error(
-                400,
-                (
-                    "This model's maximum context length is 4097 tokens. However, your messages "
-                    "resulted in 4215 tokens. Please reduce the length of the messages."
-                ),
+                "This model's maximum context length is 4097 tokens. However, your messages "
+                "resulted in 4215 tokens. Please reduce the length of the messages.",
                 param="messages",
                 code="context_length_exceeded",
             )
@@ -102,32 +98,28 @@ OPENAI = (
             "the messages."
         ),
     ),
-    Dialect(
+    row(
         "openai-prompt-too-long-for-gpt-5",
-        "openai/gpt-5",
         "https://github.com/cline/cline/issues/5474",
         always(
             error(
-                400,
-                (
-                    "Input tokens exceed the configured limit of 272000 tokens. Your messages "
-                    "resulted in 289650 tokens. Please reduce the length of the messages."
-                ),
+                "Input tokens exceed the configured limit of 272000 tokens. Your messages "
+                "resulted in 289650 tokens. Please reduce the length of the messages.",
                 code="context_length_exceeded",
             )
         ),
+        model="openai/gpt-5",
         status="error",
         says="Please reduce the length of the messages.",
         n_calls=7,  # 4,196 tokens, halved while room to think is left: 2098, 1049, 524, 262, 131, 100
     ),
-    Dialect(
+    row(
         "openai-no-quota",
-        "openai/gpt-4o",
         "https://github.com/ChatGPTNextWeb/NextChat/issues/3123",
         always(
             error(
-                429,
                 "You exceeded your current quota, please check your plan and billing details.",
+                status=429,
                 kind="insufficient_quota",
                 code="insufficient_quota",
             )
@@ -135,71 +127,70 @@ OPENAI = (
         status="stops",
         says="the account has no quota left: You exceeded your current quota, please check your plan",
     ),
-    Dialect(
+    row(
         "openai-rate-limit-with-seconds",
-        "openai/gpt-4o",
-        "https://platform.openai.com/docs/guides/rate-limits",
-        once(
-            error(429, "Rate limit reached for gpt-4o on requests per min", headers={"retry-after": "0.05"})
-        ),
-        n_calls=2,
-    ),
-    Dialect(
-        "openai-rate-limit-with-words",
-        "openai/gpt-4o",
         "https://platform.openai.com/docs/guides/rate-limits",
         once(
             error(
-                429,
+                "Rate limit reached for gpt-4o on requests per min",
+                status=429,
+                headers={"retry-after": "0.05"},
+            )
+        ),
+        n_calls=2,
+    ),
+    row(
+        "openai-rate-limit-with-words",
+        "https://platform.openai.com/docs/guides/rate-limits",
+        once(
+            error(
                 "Rate limit reached for gpt-4o: Limit 30000, Used 29000. Please try again in 60ms.",
+                status=429,
                 code="rate_limit_exceeded",
             )
         ),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "openai-rate-limit-for-good",
-        "openai/gpt-4o",
         "https://platform.openai.com/docs/guides/rate-limits",
-        always(error(429, "Rate limit reached for gpt-4o on requests per min", code="rate_limit_exceeded")),
+        always(
+            error("Rate limit reached for gpt-4o on requests per min", status=429, code="rate_limit_exceeded")
+        ),
         status="rate_limited",
         says="HTTP 429: Rate limit reached for gpt-4o on requests per min",
         n_calls=6,
     ),
-    Dialect(
+    row(
         "openai-cloudflare-in-json",
-        "openai/gpt-4o",
         "https://github.com/ferrislucas/promptr/issues/32",
-        once(error(524, "Gateway timeout.", kind="cf_gateway_timeout", code=524)),
+        once(error("Gateway timeout.", status=524, kind="cf_gateway_timeout", code=524)),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "openai-refusal",
-        "openai/gpt-4o",
         "https://platform.openai.com/docs/guides/structured-outputs#refusals",
         always(lambda request: chat(request, "", refusal="I'm sorry, I can't assist with that request.")),
         status="refused",
         says="the model refused: I'm sorry, I can't assist with that request.",
     ),
-    Dialect(
+    row(
         "openai-wrong-key",
-        "openai/gpt-4o",
         "https://platform.openai.com/docs/guides/error-codes",
-        always(error(401, "Incorrect API key provided: sk-12***6789.", code="invalid_api_key")),
+        always(error("Incorrect API key provided: sk-12***6789.", status=401, code="invalid_api_key")),
         status="stops",
         says=(
             "refused the key (HTTP 401): Incorrect API key provided: sk-12***6789. "
             "(invalid_api_key). Check OPENAI_API_KEY."
         ),
     ),
-    Dialect(
+    row(
         "openai-not-in-this-country",
-        "openai/gpt-4o",
         "https://platform.openai.com/docs/guides/error-codes",
         always(
             error(
-                403,
                 "Country, region, or territory not supported",
+                status=403,
                 code="unsupported_country_region_territory",
             )
         ),
@@ -210,18 +201,21 @@ OPENAI = (
             "account may use."
         ),
     ),
-    Dialect(
+    row(
         "openai-unknown-model",
-        "openai/gpt-4oo",
         "https://platform.openai.com/docs/guides/error-codes",
         always(
             error(
-                404,
                 "The model `gpt-4oo` does not exist or you do not have access to it.",
+                status=404,
                 code="model_not_found",
             )
         ),
+        model="openai/gpt-4oo",
         status="stops",
-        says="Check the model's name and base_url",
+        says=(
+            "HTTP 404: The model `gpt-4oo` does not exist or you do not have access to it. "
+            "(model_not_found). Check the model's name and base_url"
+        ),
     ),
 )

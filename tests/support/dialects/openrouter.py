@@ -1,5 +1,7 @@
 """Dialects of OpenRouter; what a row says, see server.py."""
 
+from functools import partial
+
 from tests.support.dialects.server import (
     Dialect,
     Response,
@@ -29,16 +31,17 @@ UPSTREAM = (
     "with this model. Use 'max_completion_tokens' instead.\"}}"
 )
 
+row = partial(Dialect, model="openrouter/meta/llama-x")
+
 OPENROUTER = (
-    Dialect(
+    row(
         "openrouter",
-        "openrouter/deepseek/deepseek-r1",
         "https://openrouter.ai/docs/use-cases/reasoning-tokens",
         thinks(700, where="reasoning"),
+        model="openrouter/deepseek/deepseek-r1",
     ),
-    Dialect(
+    row(
         "openrouter-no-credits",
-        "openrouter/meta/llama-x",
         ROUTER_ERRORS,
         always(
             reply(
@@ -51,9 +54,8 @@ OPENROUTER = (
         status="stops",
         says="no quota left: Insufficient credits. Add more using https://openrouter.ai/settings/credits",
     ),
-    Dialect(
+    row(
         "openrouter-moderation",
-        "openrouter/meta/llama-x",
         "https://openrouter.ai/docs/api/errors",
         always(
             reply(
@@ -71,9 +73,8 @@ OPENROUTER = (
         status="refused",
         says="content filter refused the text: Input was flagged",
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "openrouter-no-endpoint-with-tools",
-        "openrouter/meta/llama-x",
         "https://github.com/musistudio/claude-code-router/issues/251",
         knows(
             "json_object",
@@ -86,17 +87,16 @@ OPENROUTER = (
             },
         ),
     ),
-    Dialect(
+    row(
         "openrouter-unknown-model",
-        "openrouter/meta/llama-y",
         "https://github.com/truefoundry/models/pull/826",
         always(reply(router_error(404, "No endpoints found for meta/llama-y."), status=404)),
+        model="openrouter/meta/llama-y",
         status="stops",
         says="HTTP 404: No endpoints found for meta/llama-y. (404). Check the model's name",
     ),
-    Dialect(
+    row(
         "openrouter-error-in-a-reply",
-        "openrouter/meta/llama-x",
         ROUTER_ERRORS,
         once(
             reply(
@@ -107,9 +107,8 @@ OPENROUTER = (
         ),
         n_calls=2,
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "openrouter-error-in-a-choice",
-        "openrouter/meta/llama-x",
         ROUTER_ERRORS,
         always(
             reply(
@@ -129,9 +128,8 @@ OPENROUTER = (
         says="HTTP 502: Upstream error from Chutes (502)",
         n_calls=6,
     ),
-    Dialect(
+    row(
         "openrouter-rate-limit-upstream",
-        "openrouter/z-ai/glm-x",
         "https://github.com/open-webui/computer/issues/293",
         always(
             reply(
@@ -147,6 +145,7 @@ OPENROUTER = (
                 status=429,
             )
         ),
+        model="openrouter/z-ai/glm-x",
         status="rate_limited",
         says=(
             "Provider returned error (429): z-ai/glm-x is temporarily rate-limited "
@@ -154,9 +153,8 @@ OPENROUTER = (
         ),
         n_calls=6,
     ),
-    Dialect(
+    row(
         "openrouter-refusal-upstream",
-        "openrouter/openai/x",
         ROUTER_ERRORS + " and https://github.com/musistudio/claude-code-router/issues/173",
         without(
             "max_tokens",
@@ -164,30 +162,27 @@ OPENROUTER = (
                 router_error(400, "Provider returned error", raw=UPSTREAM, provider_name="OpenAI"), status=400
             ),
         ),
+        model="openrouter/openai/x",
     ),
-    Dialect(  # the words are ours
+    row(  # the words are ours
         "openrouter-overloaded",
-        "openrouter/meta/llama-x",
         ROUTER_ERRORS,
         once(reply(router_error(529, "Provider overloaded"), status=529, headers={"Retry-After": "0.05"})),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "openrouter-edge-timeout",
-        "openrouter/meta/llama-x",
         ROUTER_ERRORS,
         once(page(524, "openrouter.ai | 524: A timeout occurred")),
         n_calls=2,
     ),
-    Dialect(
+    row(
         "openrouter-blank-lines-first",
-        "openrouter/meta/llama-x",
         "https://github.com/BerriAI/litellm/issues/9551",
         lambda request: Response(b"\n         \n\n         \n" + chat(request).content),
     ),
-    Dialect(
+    row(
         "openrouter-stream-with-comments",
-        "openrouter/meta/llama-x",
         "https://openrouter.ai/docs/api-reference/streaming",
         lambda request: events(
             b": OPENROUTER PROCESSING\n\n",
@@ -200,9 +195,8 @@ OPENROUTER = (
         ),
         ask=STREAM,
     ),
-    Dialect(
+    row(
         "openrouter-error-in-a-stream",
-        "openrouter/meta/llama-x",
         "https://github.com/OpenRouterTeam/typescript-sdk/blob/main/src/models/chatstreamchunk.ts",
         always(
             events(

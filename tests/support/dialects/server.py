@@ -88,9 +88,9 @@ class Dialect:
     """
 
     name: str
-    model: str
     source: str
     respond: Respond
+    model: str
     status: Outcome = "scored"
     says: str = ""
     n_calls: int = 1
@@ -186,14 +186,14 @@ class Bench:
 def misled(dialect: Dialect, request: Request) -> Response | None:
     """Return the refusal of a request that has the wrong path, or its key in the wrong place."""
     if request.path != dialect.path:
-        return error(404, f"no such path: {request.path}, but {dialect.path}")
+        return error(f"no such path: {request.path}, but {dialect.path}", status=404)
     header = dialect.provider.key_header or "Authorization"
     if request.headers.get(header) != (KEY if dialect.provider.key_header else f"Bearer {KEY}"):
-        return error(401, f"the key is not in the header {header}")
+        return error(f"the key is not in the header {header}", status=401)
     if dialect.provider.dialect == "anthropic" and request.headers.get("anthropic-version") != "2023-06-01":
-        return error(400, "anthropic-version: header is required")
+        return error("anthropic-version: header is required")
     if "/deployments/" in dialect.path and "api-version" not in request.query:
-        return error(404, "Resource not found")
+        return error("Resource not found", status=404)
     return None
 
 
@@ -336,8 +336,8 @@ def event(data: Mapping[str, object]) -> bytes:
 
 
 def error(
-    status: int,
     words: str,
+    status: int = 400,
     *,
     kind: str = "invalid_request_error",
     param: str | None = None,
@@ -350,7 +350,9 @@ def error(
     return reply({"error": body}, status=status, headers=dict(headers))
 
 
-def claude_error(status: int, kind: str, words: str, headers: Mapping[str, str] = {}) -> Response:
+def claude_error(
+    words: str, status: int = 400, kind: str = "invalid_request_error", headers: Mapping[str, str] = {}
+) -> Response:
     """Return an error in the envelope of Anthropic."""
     body = {
         "type": "error",

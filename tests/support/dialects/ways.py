@@ -74,17 +74,17 @@ def openai_reasoner(request: Request) -> Response:
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
             "'max_completion_tokens' instead."
         )
-        return error(400, words, param="max_tokens", code="unsupported_parameter")
+        return error(words, param="max_tokens", code="unsupported_parameter")
     if "temperature" in request.body:
         words = (
             "Unsupported value: 'temperature' does not support "
             f"{request.body['temperature']:g} with this model. Only the default (1) value "
             "is supported."
         )
-        return error(400, words, param="temperature", code="unsupported_value")
+        return error(words, param="temperature", code="unsupported_value")
     if "logprobs" in request.body:
         words = "logprobs are not supported with reasoning models."
-        return error(400, words, param="include", code="unsupported_parameter")
+        return error(words, param="include", code="unsupported_parameter")
     return thinks(700)(request)
 
 

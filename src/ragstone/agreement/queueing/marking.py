@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
-from ragstone.agreement.corrected import CorrectedMean, corrected_means, labels_for
-from ragstone.agreement.pairing import ADJUDICATOR, UNNAMED, is_adjudicated
+from ragstone.agreement.corrected import corrected_means
+from ragstone.agreement.corrected_mean import CorrectedMean, labels_for
+from ragstone.agreement.pairing import ADJUDICATOR, UNNAMED, human_scores, is_adjudicated
 from ragstone.agreement.queueing.queue import Queue, QueueItem
 from ragstone.agreement.queueing.rowfile import RowFile
 from ragstone.errors import DataError
 from ragstone.records import Answer, Judgement, Label, Metadata, Row
+from ragstone.statistics import Estimate, mean_estimate
 from ragstone.tables import parse_row
 
 
@@ -263,6 +265,34 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
 
 def _is_done(annotators: Sequence[str], by: set[str]) -> bool:
     return set(annotators) <= by if annotators else bool(by)
+
+
+class LabelledMean(msgspec.Struct, frozen=True, kw_only=True):
+    """What people gave a system on average, over the answers of a queue that they have labelled."""
+
+    system: str
+    mean: Estimate
+
+
+def labelled_means(queue: Queue, labels: Iterable[Label], seed: int = 0) -> list[LabelledMean]:
+    """Return the mean label of each system, in the unit of the labels; the score of an answer is its median.
+
+    None where the answers were not drawn with equal chances: their plain mean would be that of the hard ones.
+    Answers on which annotators tied are left out, as everywhere.
+    """
+    if any(item.inclusion is not None for item in queue.items):
+        return []
+    of_system: dict[str, list[tuple[float, str]]] = {}
+    for (_, system), human in human_scores(labels, queue.metric).items():
+        if human.score is not None:
+            of_system.setdefault(system, []).append((human.score, human.cluster))
+    means = []
+    for system, scored in of_system.items():
+        scores, clusters = zip(*scored, strict=True)
+        is_proportion = list(queue.grades) == [0, 1]
+        mean = mean_estimate(scores, clusters, seed=seed, resamples=RESAMPLES, proportion=is_proportion)
+        means += [LabelledMean(system=system, mean=mean)] if mean else []
+    return means
 
 
 def reach_of(

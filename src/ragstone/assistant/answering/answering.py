@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 
 import msgspec
 
 from ragstone.assistant.answering.checking import Checker
 from ragstone.assistant.answering.prompting import refusal_words, render
+from ragstone.assistant.answering.quoting import quoted
 from ragstone.assistant.answering.sentences import Sentence, Sentences
 from ragstone.assistant.answering.support import Support
 from ragstone.assistant.conversation import Emit, Passage, Said, TextPiece, silent
+from ragstone.assistant.domain import SensitiveTerms
 from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.languages import phrase
 from ragstone.embedding.model import Embed
@@ -25,30 +28,44 @@ PARAGRAPH = "\n\n"
 class Answering(msgspec.Struct, frozen=True, kw_only=True):
     """What answers are made with.
 
-    embed: compares sentences and passages of two languages; it is called in a thread. context_tokens: of the
-    model, prompt and reply together. model: its name, for `Said.model`.
+    stream: of the model; None for answers that quote the passages. embed: compares sentences and passages of
+    two languages; it is called in a thread. context_tokens: of the model, prompt and reply together. model:
+    its name, for `Said.model`.
     """
 
-    stream: Stream
+    stream: Stream | None
     prompt: AnsweringPrompt
     secret: bytes
     embed: Embed
     context_tokens: int
     model: str = ""
+    sensitive: SensitiveTerms = msgspec.field(default_factory=SensitiveTerms)
 
 
 async def answer_from(
-    question: str, passages: Sequence[Passage], lang: str, answering: Answering, emit: Emit = silent
+    question: str,
+    passages: Sequence[Passage],
+    lang: str,
+    answering: Answering,
+    emit: Emit = silent,
+    deadline: float | None = None,
 ) -> Said:
     """Return the answer to a question from these passages, best first, in a language of LANGUAGES.
 
     A sentence is emitted as soon as it is whole and a passage is found to say it, with its marks `[1]`; what
     no passage says is withheld, and so are links and addresses (see Checker and docs/assistant-answers.md).
-    With nothing left, or without passages, it is a refusal that names the nearest ones. A model that cannot
-    be asked makes it `unavailable`, with `error`; one that breaks off, an answer that says so, with `error`.
-    The texts that are emitted are, put together, `Said.text`. Raises nothing but CancelledError.
+    With nothing left, or without a model, the sentences of the passages that answer are quoted; where none
+    does, or the model says that there is no answer, it is a refusal that names the nearest passages. A model
+    that cannot be asked makes it `unavailable`, with `error`; one that breaks off, an answer that says so,
+    with `error`. deadline: by the time of the event loop; then it ends with what is there. The texts that are
+    emitted are, put together, `Said.text`. Raises nothing but CancelledError.
     """
     cleaned = [msgspec.structs.replace(one, text=without_instructions(one.text)) for one in passages]
+    said = Said(text="", kind="answer", lang=lang, passages=tuple(passages))
+    voice, sensitive = _Voice(emit), answering.sensitive
+    quote = partial(_quote, question, cleaned, answering, voice)
+    if answering.stream is None:
+        return await quote(said) or _refusal(said, question, voice, answering)
     rendered = render(
         answering.prompt,
         question,
@@ -57,22 +74,43 @@ async def answer_from(
         secret=answering.secret,
         context_tokens=answering.context_tokens,
     )
-    said = Said(
-        text="",
-        kind="answer",
-        lang=lang,
-        passages=tuple(passages),
-        model=answering.model,
-        prompt_version=f"{answering.prompt.name}@{answering.prompt.version}",
-    )
-    voice = _Voice(emit)
+    version = f"{answering.prompt.name}@{answering.prompt.version}"
+    said = msgspec.structs.replace(said, prompt_version=version)
     if not rendered.passages:
-        voice.say(refusal_words(question, passages, lang))
-        return msgspec.structs.replace(said, text=voice.text, kind="refusal", model="")
-    checker = Checker(rendered, Support(question, rendered.passages, lang, answering.embed), lang)
-    reply, failure = await _checked(answering.stream, rendered.prompt, lang, checker, voice)
-    ended = msgspec.structs.replace(said, citations=checker.citations, **_spent(reply, failure))
-    return _ended(ended, question, checker, voice, failure)
+        return _refusal(said, question, voice, answering)
+    said = msgspec.structs.replace(said, model=answering.model)
+    support = Support(question, rendered.passages, lang, answering.embed, sensitive)
+    checker = Checker(rendered, support, lang, sensitive)
+    checked = _checked(answering.stream, rendered.prompt, lang, checker, voice, deadline)
+    reply, failure = await checked
+    said = msgspec.structs.replace(said, citations=checker.citations, **_spent(reply, failure))
+    told = isinstance(failure, RagstoneError) or checker.refused or checker.about_sensitive
+    if not voice.text and not told and (better := await quote(said)):
+        return better
+    return _ended(said, question, checker, voice, failure, answering)
+
+
+async def _quote(
+    question: str, passages: Sequence[Passage], answering: Answering, voice: "_Voice", said: Said
+) -> Said | None:
+    """Quote what answers a question; None where no passage does."""
+    text, citations = await quoted(question, passages, said.lang, answering.embed)
+    if not text:
+        return None
+    voice.say(text)
+    if answering.sensitive.mentioned(text):
+        voice.say(PARAGRAPH + answering.sensitive.caution(said.lang))
+    return msgspec.structs.replace(said, text=voice.text, citations=citations)
+
+
+def _refusal(
+    said: Said, question: str, voice: "_Voice", answering: Answering, *, sensitive: bool = False
+) -> Said:
+    """Refuse. sensitive: the model wanted to say what no passage says of sensitive terms."""
+    careful = sensitive or answering.sensitive.mentioned(question)
+    begins = answering.sensitive.refusal(said.lang) if careful else ""
+    voice.say(refusal_words(said.passages, said.lang, begins))
+    return msgspec.structs.replace(said, text=voice.text, kind="refusal")
 
 
 class _Voice:
@@ -88,17 +126,23 @@ class _Voice:
             self._emit(TextPiece(piece))
 
 
+Failure = RagstoneError | TimeoutError | None
+
+
 async def _checked(
-    stream: Stream, prompt: Prompt, lang: str, checker: Checker, voice: _Voice
-) -> tuple[Reply | None, RagstoneError | None]:
-    """Say what may be said of the model's reply; return the reply, or why there is none."""
+    stream: Stream, prompt: Prompt, lang: str, checker: Checker, voice: _Voice, deadline: float | None
+) -> tuple[Reply | None, Failure]:
+    """Say what may be said of the model's reply; return the reply, or why there is none.
+
+    TimeoutError: the deadline has passed.
+    """
     try:
-        async with aclosing(_heard(stream, prompt, lang)) as heard:
+        async with asyncio.timeout_at(deadline), aclosing(_heard(stream, prompt, lang)) as heard:
             async for event in heard:
                 if isinstance(event, Reply):
                     return event, None
                 voice.say(await checker.check(event))
-    except RagstoneError as failure:
+    except (RagstoneError, TimeoutError) as failure:
         return None, failure
     raise AssertionError("the last event is the reply")
 
@@ -129,7 +173,7 @@ async def _heard(stream: Stream, prompt: Prompt, lang: str) -> AsyncGenerator[Se
                 await asking
 
 
-def _spent(reply: Reply | None, failure: RagstoneError | None) -> dict[str, object]:
+def _spent(reply: Reply | None, failure: Failure) -> dict[str, object]:
     """Return the fields of Said that tell what was spent."""
     if reply is not None:
         return {"usage": reply.usage, "cost_usd": reply.cost_usd}
@@ -137,18 +181,28 @@ def _spent(reply: Reply | None, failure: RagstoneError | None) -> dict[str, obje
     return {"usage": usage or Usage(calls=0)}
 
 
-def _ended(said: Said, question: str, checker: Checker, voice: _Voice, failure: RagstoneError | None) -> Said:
+def _ended(
+    said: Said,
+    question: str,
+    checker: Checker,
+    voice: _Voice,
+    failure: Failure,
+    answering: Answering,
+) -> Said:
     """Return what was said with its end: a caution, a refusal, or why it ended early."""
     kind, error = said.kind, None
-    if failure is not None:
+    if isinstance(failure, TimeoutError):
+        kind = "answer" if voice.text else "unavailable"
+        error = None if voice.text else "the model did not answer in time"
+        early = PARAGRAPH + phrase("stopped_early", said.lang)
+        voice.say(early if voice.text else phrase("time_limit", said.lang))
+    elif failure is not None:
         error = str(failure)
-        voice.say(
-            PARAGRAPH + phrase("cut_off", said.lang) if voice.text else phrase("model_unavailable", said.lang)
-        )
+        early = PARAGRAPH + phrase("cut_off", said.lang)
+        voice.say(early if voice.text else phrase("model_unavailable", said.lang))
         kind = "answer" if said.citations else "unavailable"
     elif not voice.text:
-        kind = "refusal"
-        voice.say(refusal_words(question, said.passages, said.lang, pesticides=checker.about_pesticides))
+        return _refusal(said, question, voice, answering, sensitive=checker.about_sensitive)
     if checker.cautions:
-        voice.say(PARAGRAPH + phrase("pesticide_caution", said.lang))
+        voice.say(PARAGRAPH + answering.sensitive.caution(said.lang))
     return msgspec.structs.replace(said, text=voice.text, kind=kind, error=error)

@@ -7,11 +7,14 @@ from ragstone.assistant.answering.prompting import NO_ANSWER, Rendered
 from ragstone.assistant.answering.sentences import Sentence, marks_in, with_marks, without_marks
 from ragstone.assistant.answering.support import Support, content_words, stated_values
 from ragstone.assistant.conversation import Citation
-from ragstone.assistant.guards import names_pesticide, speaks_to_model, without_contacts
+from ragstone.assistant.domain import SensitiveTerms
+from ragstone.assistant.guards import speaks_to_model, without_contacts
 from ragstone.assistant.languages import phrase
 from ragstone.judging.lexical import no_refusal
 
 _BLANK = re.compile(r"[^\S\n]{2,}")
+COLONS = (":", "：")
+_ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,2}[.)]|[०-९٠-٩]{1,2}[.)])\s")
 _FENCE_LINE = re.compile(r"^\s*```")
 MOST_HELD = 3  # lines that introduce others and wait for a sentence that may be said
 SAME = 0.9  # of the words of a sentence that stand in one that was said: it says nothing new
@@ -24,22 +27,24 @@ class Checker:
     A sentence is said if a passage says it (see Support); its marks are then those of the passages that do,
     numbered from 1 in order of first use. A question is no answer, the question's words without a mark are
     none, and what was said is not said again. A line that ends in a colon, in words of the passages alone,
-    waits for what it introduces. All else is withheld. `refused`: the answer began by saying that there is
-    none, so that nothing of it is said. `about_pesticides`: whether a sentence about pesticides was withheld.
-    `cautions`: whether one was said.
+    waits for what it introduces: the next sentence, or an item of its list. All else is withheld. `refused`:
+    the answer began by saying that there is none, so that nothing of it is said. `about_sensitive`: whether a
+    sentence that mentions sensitive terms was withheld. `cautions`: whether one was said.
     """
 
-    def __init__(self, rendered: Rendered, support: Support, lang: str) -> None:
+    def __init__(self, rendered: Rendered, support: Support, lang: str, sensitive: SensitiveTerms) -> None:
         self._rendered = rendered
         self._support = support
         self._lang = lang
+        self._sensitive = sensitive
         self._cited: list[int] = []
         self._waiting: list[Sentence] = []
+        self._withheld = False  # something, since the last line began to wait
         self._gap = ""
         self._said = False
         self._said_words: list[tuple[set[str], list[frozenset[float]]]] = []
         self.refused = False
-        self.about_pesticides = False
+        self.about_sensitive = False
         self.cautions = False
 
     @property
@@ -63,10 +68,12 @@ class Checker:
         if not marked and self._support.echoes(text):
             return self._withhold(text)
         numbers = await self._support.of(text.replace(phrase("see_source", self._lang), ""), marked)
+        if text.rstrip("*_ ").endswith(COLONS):
+            return self._wait(text) if numbers or self._support.knows_words(text) else self._withhold(text)
         if not numbers:
-            return self._wait_or_withhold(text)
+            return self._withhold(text)
         self._cited += [n for n in numbers if n not in self._cited]
-        self.cautions = self.cautions or names_pesticide(text)
+        self.cautions = self.cautions or self._sensitive.mentioned(text)
         self._support.follows(text)
         self._said_words.append((set(content_words(text)), stated_values(text)))
         said = with_marks(text, sorted(self._cited.index(n) + 1 for n in numbers))
@@ -103,20 +110,26 @@ class Checker:
             for said, before in self._said_words
         )
 
-    def _wait_or_withhold(self, text: str) -> str:
-        introduces = text.rstrip("*_ ").endswith((":", "："))
-        if introduces and self._support.knows_words(text) and not names_pesticide(text):
-            self._waiting = [*self._waiting, Sentence(self._gap, text)][-MOST_HELD:]
-            self._gap = ""
-            return ""
-        return self._withhold(text)
+    def _wait(self, text: str) -> str:
+        if self._sensitive.mentioned(text):
+            return self._withhold(text)
+        self._waiting = [*self._waiting, Sentence(self._gap, text)][-MOST_HELD:]
+        self._gap, self._withheld = "", False
+        return ""
 
     def _withhold(self, text: str) -> str:
-        self.about_pesticides = self.about_pesticides or names_pesticide(text)
+        self.about_sensitive = self.about_sensitive or self._sensitive.mentioned(text)
+        self._withheld = True
         return ""
 
     def _release(self, text: str) -> str:
-        pieces = [*self._waiting, Sentence(self._gap, text)]
+        introduced = _ITEM.match(text) or not self._withheld
+        gap = (
+            self._gap
+            if introduced
+            else max([self._gap, *(one.gap for one in self._waiting)], key=_GAPS.index)
+        )
+        pieces = [*(self._waiting if introduced else ()), Sentence(gap, text)]
         said = "".join(piece.gap + piece.text for piece in pieces)
         said = said if self._said else said.lstrip()
         self._waiting, self._gap, self._said = [], "", True

@@ -20,10 +20,13 @@ Search = Callable[[str, int, Mapping[str, str]], Awaitable[list[Passage]]]
 """(question, k, tags that passages must have) -> the k best passages, best first. Raises KnowledgeDown."""
 
 
-def documents_tool(search: Search, answering: Answering, *, k: int, tags: Sequence[Tag] = ()) -> Tool:
+def documents_tool(
+    search: Search, answering: Answering, *, k: int, tags: Sequence[Tag] = (), examples: Sequence[str] = ()
+) -> Tool:
     """Return the tool that answers from documents, with the best k passages.
 
     tags: those that documents can be restricted to; each is an argument, as far as it is no argument already.
+    examples: questions that need it, for the planner by words.
     A restriction that finds nothing is dropped: the model may have made the value up. What the user has
     restricted himself always holds. Where the question is put in another language than the user's, his own
     words are searched for too, and both lists are taken in turns.
@@ -39,7 +42,9 @@ def documents_tool(search: Search, answering: Answering, *, k: int, tags: Sequen
             return Observation(
                 text=f"{phrase('documents_unavailable', situation.lang)} ({down})", failed=True
             )
-        said = await answer_from(question, passages, situation.lang, answering, situation.emit)
+        said = await answer_from(
+            question, passages, situation.lang, answering, situation.emit, situation.deadline
+        )
         return Observation(
             text=said.text,
             failed=said.kind == "unavailable",
@@ -54,7 +59,7 @@ def documents_tool(search: Search, answering: Answering, *, k: int, tags: Sequen
         description="Answers a question from the approved documents, with their sources.",
         arguments=_arguments(tags),
         call=call,
-        examples=EXAMPLES,
+        examples=tuple(examples),
         doing={lang: phrase("searching", lang) for lang in LANGUAGES},
         advises=True,
     )
@@ -84,7 +89,7 @@ def _in_turns(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passa
 
 def _arguments(tags: Sequence[Tag]) -> type[msgspec.Struct]:
     """Return the tool's arguments: the question, and the tags that documents can be restricted to."""
-    asked = "the user's question, complete in itself, with the crop and the place that it is about"
+    asked = "the user's question, complete in itself, with everything that it is about"
     fields: list[tuple[str, object] | tuple[str, object, object]] = [
         ("question", Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_ASKED, description=asked)])
     ]
@@ -102,21 +107,3 @@ def _arguments(tags: Sequence[Tag]) -> type[msgspec.Struct]:
         forbid_unknown_fields=True,
         namespace={"__doc__": "What to look for in the documents."},
     )
-
-
-EXAMPLES = (
-    "How do I control fall armyworm in maize?",
-    "When should I plant beans?",
-    "How much nitrogen does wheat need?",
-    "My cow does not eat, what can it be?",
-    "¿Cómo preparo compost?",
-    "¿Qué fertilizante necesita el tomate?",
-    "Comment lutter contre la rouille du blé ?",
-    "Quelle est la bonne profondeur de semis du mil ?",
-    "धान में खाद कब डालें?",
-    "गेहूँ के रतुआ रोग का क्या उपाय है?",
-    "كيف أكافح المن على الطماطم؟",
-    "كم يحتاج القمح من السماد؟",
-    "Jinsi ya kutibu kutu ya ngano?",
-    "Nipande mahindi kwa nafasi gani?",
-)

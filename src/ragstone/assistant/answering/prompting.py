@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.assistant.conversation import Passage
-from ragstone.assistant.guards import names_pesticide, speaks_to_model, without_contacts
+from ragstone.assistant.guards import speaks_to_model, without_contacts
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.tools.plain_text import shortened
 from ragstone.dataset.languages import language_name
@@ -109,16 +109,11 @@ NEAREST = 3  # passages that are named
 MOST_REFUSED_TITLE = 80
 
 
-def refusal_words(question: str, passages: Sequence[Passage], lang: str, *, pesticides: bool = False) -> str:
-    """Return a refusal that names the nearest passages, one a line, in a language.
-
-    pesticides: the model wanted to advise on them; where it did, or where the question names one, the
-    refusal points to the label and the extension service.
-    """
-    name = "pesticide_refusal" if pesticides or names_pesticide(question) else "refusal"
+def refusal_words(passages: Sequence[Passage], lang: str, begins: str = "") -> str:
+    """Return a refusal that names the nearest passages, one a line, in a language. begins: in other words."""
     titles = list(dict.fromkeys(_named(one, lang) for one in nearest_of(passages)))
     listed = [phrase("nearest", lang), *(f"- {title}" for title in titles)] if titles else []
-    return " ".join([phrase(name, lang), "\n".join(listed)]).rstrip()
+    return " ".join([begins or phrase("refusal", lang), "\n".join(listed)]).rstrip()
 
 
 def nearest_of(passages: Sequence[Passage]) -> list[Passage]:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from ragstone.assistant.conversation import Passage
-from ragstone.assistant.guards import ingredients_in, names_pesticide
+from ragstone.assistant.domain import SensitiveTerms
 from ragstone.assistant.languages import LANGUAGES, language, language_of
 from ragstone.config import read_library
 from ragstone.corpus.sentences import sentence_spans
@@ -94,16 +94,16 @@ class ComparedPassage(msgspec.Struct, frozen=True, kw_only=True):
     sentences: tuple[frozenset[str], ...]
     pairs: tuple[frozenset[str], ...]
     values: frozenset[float]
-    ingredients: frozenset[str]
+    named: frozenset[str]  # sensitive terms
 
 
-def compared_passage(passage: Passage) -> ComparedPassage:
+def compared_passage(passage: Passage, sensitive: SensitiveTerms) -> ComparedPassage:
     """Return a passage, with its title, in the form that sentences are compared with."""
-    return _compared(passage.title, passage.text, passage.lang)
+    return _compared(passage.title, passage.text, passage.lang, sensitive)
 
 
 @lru_cache(maxsize=512)  # 5 ms a passage; the same ones are found again and again
-def _compared(title: str, shown: str, lang: str | None) -> ComparedPassage:
+def _compared(title: str, shown: str, lang: str | None, sensitive: SensitiveTerms) -> ComparedPassage:
     text = f"{title}\n{shown}"
     sentences = [frozenset(search_terms(text[start:end])) for start, end in sentence_spans(text)]
     return ComparedPassage(
@@ -113,15 +113,18 @@ def _compared(title: str, shown: str, lang: str | None) -> ComparedPassage:
         sentences=tuple(sentences),
         pairs=tuple(one | other for one, other in pairwise(sentences)) or tuple(sentences),
         values=held_values(text),
-        ingredients=ingredients_in(text),
+        named=sensitive.named_in(text),
     )
 
 
 class Support:
     """Finds the passages behind sentences. A class: it embeds each passage at most once, when it must."""
 
-    def __init__(self, question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> None:
-        self._evidence = [compared_passage(passage) for passage in passages]
+    def __init__(
+        self, question: str, passages: Sequence[Passage], lang: str, embed: Embed, sensitive: SensitiveTerms
+    ) -> None:
+        self._evidence = [compared_passage(passage, sensitive) for passage in passages]
+        self._sensitive = sensitive
         self._known = frozenset(term for word in content_words(question) for term in word_terms(word))
         self._asked_values = held_values(question)
         self._lang = lang
@@ -133,8 +136,8 @@ class Support:
         """Return the passages, from 0, that say what a sentence says; none is an empty list.
 
         marked: those that the model named: of them, all that hold enough of it are kept. Else it is the one
-        that holds most. A number that the passage lacks rules it out, unless the question brought it; and so
-        does, in a sentence about pesticides, an active ingredient that it lacks.
+        that holds most. A number that the passage lacks rules it out, unless the question brought it; and in
+        a sentence that mentions sensitive terms, so does each number and each term that it lacks.
         """
         words = content_words(sentence)
         able = self._able(sentence)
@@ -151,7 +154,7 @@ class Support:
     def adds_nothing(self, sentence: str) -> bool:
         """Say whether no passage holds half of the words by which a sentence goes beyond the question."""
         own = self._beyond_question(content_words(sentence))
-        return not own or max((_share(own, one.terms) for one in self._evidence), default=0.0) < 0.5
+        return not own or max((share_held(own, one.terms) for one in self._evidence), default=0.0) < 0.5
 
     def echoes(self, sentence: str) -> bool:
         """Say whether a sentence has nothing beyond the question, neither a word nor a number, yes nor no."""
@@ -172,14 +175,14 @@ class Support:
         self._known |= frozenset(term for word in content_words(sentence) for term in word_terms(word))
 
     def _able(self, sentence: str) -> list[int]:
-        """Return the passages that no number, and no ingredient, of a sentence rules out."""
-        strict, stated = names_pesticide(sentence), stated_values(sentence)
+        """Return the passages that no number, and no sensitive term, of a sentence rules out."""
+        strict, stated = self._sensitive.mentioned(sentence), stated_values(sentence)
         known: frozenset[float] = frozenset() if strict else self._asked_values
-        named = ingredients_in(sentence) if strict else frozenset()
+        named = self._sensitive.named_in(sentence) if strict else frozenset()
         return [
             n
             for n, one in enumerate(self._evidence)
-            if all(values & (one.values | known) for values in stated) and named <= one.ingredients
+            if all(values & (one.values | known) for values in stated) and named <= one.named
         ]
 
     async def _shares(
@@ -206,7 +209,8 @@ class Support:
         """
         pairs = self._evidence[n].pairs
         return max(
-            (min(_share(words, pair), _share(own, pair) if own else 1.0) for pair in pairs), default=0.0
+            (min(share_held(words, pair), share_held(own, pair) if own else 1.0) for pair in pairs),
+            default=0.0,
         )
 
     def _enough(self, words: Sequence[str], share: float, n: int, enough: float) -> bool:
@@ -240,7 +244,8 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in words if not word.isdecimal() and word not in _function_words())
 
 
-def _share(words: Collection[str], terms: frozenset[str]) -> float:
+def share_held(words: Collection[str], terms: frozenset[str]) -> float:
+    """Return the share of words that are among the search terms; 0 of none."""
     return sum(bool(terms.intersection(word_terms(word))) for word in words) / len(words) if words else 0.0
 
 

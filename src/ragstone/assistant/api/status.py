@@ -81,5 +81,5 @@ async def settings(app_state: WithState) -> PageSettings:
         languages=list(assistant.languages),
         filters=await asyncio.to_thread(assistant.knowledge.filters),
         needs_key=bool(app_state.keys),
-        scope=assistant.scope,
+        scope=assistant.domain.scope("en"),
     )

@@ -25,12 +25,13 @@ from ragstone.assistant.knowledge.entry import Advance, BuildResult
 from ragstone.assistant.knowledge.grouping import Namer, group
 from ragstone.assistant.knowledge.points import PassagePoints
 from ragstone.assistant.knowledge.uploads import NICE
-from ragstone.corpus.file import IngestOptions, Skipped, Unreadable
+from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.sources import Found
 from ragstone.corpus.tags import Tag
 from ragstone.embedding.model import Embed
 from ragstone.errors import DataError
+from ragstone.files.file import Unreadable
 from ragstone.records import Document
 from ragstone.retrieval.passages import indexed_text
 

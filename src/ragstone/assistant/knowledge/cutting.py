@@ -15,12 +15,13 @@ import numpy as np
 from ragstone.assistant.knowledge.catalogue import Stored
 from ragstone.assistant.knowledge.entry import Advance
 from ragstone.corpus.chunking import chunk_documents
-from ragstone.corpus.file import PASSAGE, File, IngestOptions, Skipped, Unreadable, too_many
+from ragstone.corpus.file import PASSAGE, IngestOptions, Skipped, too_many
 from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.corpus.tags import Tag, match_tags, with_tags
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.model import Embed, Role, Vectors
 from ragstone.errors import DataError
+from ragstone.files.file import File, Unreadable
 from ragstone.records import Chunk, Document
 from ragstone.retrieval.deps import OWN_KEYS
 from ragstone.retrieval.passages import indexed_text

@@ -102,7 +102,7 @@ def _having(chunks: Sequence[Chunk]) -> dict[str, dict[str | None, Positions]]:
 def among(snapshot: Snapshot, filters: Mapping[str, str]) -> Subset | None:
     """Return the passages that have these tags, or no value of them at all; None where nothing is asked.
 
-    A passage about no crop in particular is for all of them. A tag that no passage has restricts nothing.
+    A passage without the tag is for all of its values. A tag that no passage has restricts nothing.
     """
     known = {key: value for key, value in filters.items() if key in snapshot.having}
     if not known:

@@ -12,11 +12,12 @@ import msgspec
 
 from ragstone.assistant.knowledge.cutting import Halted
 from ragstone.assistant.knowledge.entry import BadUpload
-from ragstone.corpus.file import File, IngestOptions, ReadingLimits, Skipped
+from ragstone.corpus.file import IngestOptions, ReadingLimits, Skipped
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import CONVERTED, PACKED, READERS
 from ragstone.corpus.sources import ARCHIVE
 from ragstone.errors import DataError
+from ragstone.files.file import File
 from ragstone.records import Document
 from ragstone.tables.journal import replace_whole
 

@@ -12,8 +12,9 @@ from litestar import Response, get
 from litestar.params import FromPath
 
 from ragstone.assistant.api.problems import RefusedRequest
-from ragstone.assistant.api.state import AnyRequest
-from ragstone.assistant.languages import language
+from ragstone.assistant.api.state import AnyRequest, WithState
+from ragstone.assistant.domain import Domain
+from ragstone.assistant.languages import LANGUAGES, language
 
 SCRIPTS = ("request.js", "reply.js", "chat.js")
 DEFAULT_LANGUAGE = "en"
@@ -33,7 +34,7 @@ class Asset(NamedTuple):
 
 
 class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The texts of the page in one language; `{...}` is filled in by the page."""
+    """The texts of the page in one language; `{...}` is filled in by the page. tags: what tags are called."""
 
     name: str
     direction: str
@@ -47,8 +48,6 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     new: str
     language: str
     filters: str
-    crop: str
-    region: str
     any: str
     you: str
     assistant: str
@@ -75,19 +74,21 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     passage_gone: str
     no_script: str
     notice: str
+    tags: dict[str, str] = {}
 
 
 @cache
-def texts() -> dict[str, Texts]:
-    """Return the texts of each language, English first, the others by code."""
+def texts(domain: Domain) -> dict[str, Texts]:
+    """Return the texts of each language, English first, the others by code; the domain's before our own."""
     found: dict[str, Texts] = {}
-    for file in (resources.files("ragstone.assistant.page") / "texts").iterdir():
-        code, _, ending = file.name.partition(".")
-        if ending == "toml":
-            own = language(code)
-            told = {"name": own.name, "direction": own.direction, **tomllib.loads(file.read_text("utf-8"))}
-            found[code] = msgspec.convert(told, Texts)
-    return dict(sorted(found.items(), key=lambda one: (one[0] != DEFAULT_LANGUAGE, one[0])))
+    for code in sorted(LANGUAGES, key=lambda code: (code != DEFAULT_LANGUAGE, code)):
+        file = resources.files("ragstone.assistant.page") / "texts" / f"{code}.toml"
+        own, texts = language(code), domain.texts[code]
+        told = {"name": own.name, "direction": own.direction, **tomllib.loads(file.read_text("utf-8"))}
+        names = ("title", "welcome", "examples", "notice", "tags")
+        told |= {name: getattr(texts, name) for name in names if getattr(texts, name)}
+        found[code] = msgspec.convert(told, Texts)
+    return found
 
 
 @cache
@@ -101,12 +102,12 @@ def assets() -> dict[str, Asset]:
 
 
 @cache
-def chat_page(lang: str = DEFAULT_LANGUAGE) -> bytes:
+def chat_page(domain: Domain, lang: str = DEFAULT_LANGUAGE) -> bytes:
     """Return the page in a language, in English where it is none of ours."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    languages = texts()
+    languages = texts(domain)
     lang = lang if lang in languages else DEFAULT_LANGUAGE
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("chat.html"))
     encoded = msgspec.json.encode(languages).decode().replace("<", "\\u003c")
@@ -129,9 +130,8 @@ def language_wanted(accept_language: str) -> str:
             liked.append((-float(quality or 1), code.strip().lower().partition("-")[0]))
         except ValueError:
             continue
-    return next(
-        (code for _, code in sorted(liked, key=lambda one: one[0]) if code in texts()), DEFAULT_LANGUAGE
-    )
+    best = sorted(liked, key=lambda one: one[0])
+    return next((code for _, code in best if code in LANGUAGES), DEFAULT_LANGUAGE)
 
 
 def _version() -> str:
@@ -147,7 +147,7 @@ FOR_A_DAY = "public, max-age=86400"
 
 
 @get("/", include_in_schema=False)
-async def page(request: AnyRequest) -> Response[bytes]:
+async def page(request: AnyRequest, app_state: WithState) -> Response[bytes]:
     """Give the chat page, in the language that the browser likes best."""
     lang = language_wanted(request.headers.get("accept-language", ""))
     headers = {
@@ -156,7 +156,7 @@ async def page(request: AnyRequest) -> Response[bytes]:
         "Content-Language": lang,
         "Vary": "Accept-Language, Accept-Encoding",
     }
-    return _packed(request, chat_page(lang), "text/html", headers)
+    return _packed(request, chat_page(app_state.assistant.domain, lang), "text/html", headers)
 
 
 @get("/assets/{name:str}", include_in_schema=False)

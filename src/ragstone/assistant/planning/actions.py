@@ -1,7 +1,7 @@
 """What the agent can do next: call a tool, ask the user, answer, decline; and the form that it says it in."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
 
@@ -13,13 +13,14 @@ from ragstone.llm import defuse
 ASK_USER, ANSWER, DECLINE, SEARCH = "ask_user", "answer", "decline", "search_documents"
 MOST_DESCRIBED = 600  # characters of a tool's description that a model is shown
 
-Missing = Literal["crop", "place", "season", "symptom", "animal", "quantity", "other"]
+OTHER = "other"
+"""What is missing where it is none of the slots."""
 
 
 class AskUser(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Ask the user for what is missing."""
+    """Ask the user for what is missing: slots of the domain, or OTHER."""
 
-    missing: Annotated[list[Missing], msgspec.Meta(min_length=1, max_length=3)]
+    missing: Annotated[list[str], msgspec.Meta(min_length=1, max_length=3)]
     question: Annotated[str, msgspec.Meta(min_length=1, max_length=300, description="in the user's language")]
 
 
@@ -39,16 +40,18 @@ OWN: dict[str, type[msgspec.Struct]] = {ASK_USER: AskUser, ANSWER: Answer, DECLI
 
 
 class Menu(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be chosen. told: the tools as a model is shown them. reply, reply_unasking: the type of its
-    reply, with and without `ask_user`; made once, since a schema is made from each."""
+    """What can be chosen. slots: what may be asked for. told: the tools as a model is shown them. reply,
+    reply_unasking: the type of its reply, with and without `ask_user`; made once, since a schema is made from
+    each."""
 
     tools: dict[str, Tool]
+    slots: tuple[str, ...]
     told: str
     reply: type[msgspec.Struct]
     reply_unasking: type[msgspec.Struct]
 
 
-def menu_of(tools: Sequence[Tool]) -> Menu:
+def menu_of(tools: Sequence[Tool], slots: Iterable[str]) -> Menu:
     """Return the menu of these tools. Raises ConfigError where two have one name, or one of our own."""
     by_name: dict[str, Tool] = {}
     for tool in tools:
@@ -60,8 +63,11 @@ def menu_of(tools: Sequence[Tool]) -> Menu:
         by_name[tool.name] = tool
     forms = {name: _schema(tool.arguments) for name, tool in by_name.items()}
     forms |= {name: _schema(arguments) for name, arguments in OWN.items()}
+    askable = (*slots, OTHER)
+    forms[ASK_USER]["properties"]["missing"]["items"] = {"enum": list(askable)}
     return Menu(
         tools=by_name,
+        slots=askable,
         told="\n".join(_told(tool) for tool in by_name.values()),
         reply=_reply(forms),
         reply_unasking=_reply({name: form for name, form in forms.items() if name != ASK_USER}),
@@ -76,9 +82,13 @@ def read_arguments(menu: Menu, action: str, arguments: Mapping[str, object]) -> 
     optional = {field.name for field in msgspec.structs.fields(types[action]) if not field.required}
     given = {name: value for name, value in arguments.items() if name not in optional or not _is_null(value)}
     try:
-        return msgspec.convert(given, types[action])
+        found = msgspec.convert(given, types[action])
     except msgspec.ValidationError as mistake:
         raise ValueError(f"wrong arguments for {action}: {mistake}") from None
+    unknown = [slot for slot in found.missing if slot not in menu.slots] if isinstance(found, AskUser) else []
+    if unknown:
+        raise ValueError(f"wrong arguments for {action}: missing is one of {', '.join(menu.slots)}.")
+    return found
 
 
 def _is_null(value: object) -> bool:

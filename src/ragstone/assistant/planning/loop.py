@@ -13,8 +13,9 @@ from datetime import date
 import msgspec
 
 from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, TextPiece, Turn
-from ragstone.assistant.guards import names_pesticide, without_contacts, without_instructions
-from ragstone.assistant.languages import language_of, phrase, scope_words
+from ragstone.assistant.domain import PLACE, Domain
+from ragstone.assistant.guards import without_contacts, without_instructions
+from ragstone.assistant.languages import language_of, phrase
 from ragstone.assistant.planning.actions import (
     DECLINE,
     SEARCH,
@@ -24,7 +25,7 @@ from ragstone.assistant.planning.actions import (
     read_arguments,
 )
 from ragstone.assistant.planning.model import VERSION
-from ragstone.assistant.planning.slots import ASKABLE, Know, courtesy_in, turn_language
+from ragstone.assistant.planning.slots import Know, courtesy_in, turn_language
 from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, Trace, Write
 from ragstone.assistant.planning.trust import own_text, plain, trusted
 from ragstone.assistant.tool import Observation, Situation
@@ -42,19 +43,20 @@ def asking(state: AgentState) -> str:
     Of a list of places, as many as have room.
     """
     called = [taken.observation for taken in state.taken if taken.observation is not None]
-    if state.missing not in ASKABLE:
+    if state.missing not in state.domain.askable:
         return ""
     lines = [line for line in called[-1].told.splitlines() if line]
     listed = [line for line in lines if line.startswith(LISTED)]
-    question = phrase(
-        "which_place" if listed and state.missing == "place" else f"ask_{state.missing}", state.lang
-    )
+    several = listed and state.missing == PLACE
+    question = phrase("which_place", state.lang) if several else state.domain.ask(state.missing, state.lang)
     kept = [line for line in lines if line not in listed] + listed[:MOST_LISTED]
     while kept and len("\n".join([*kept, question])) > MOST_ASKING:
         kept.pop()
     return "\n".join([*kept, question])
 
 
+# What a tool that answers has less of the time limit, so that it can end with what is there.
+MARGIN_S, MARGIN = 3.0, 0.2
 MOST_ASKED = 2  # questions back in a row; then it helps as well as it can
 MOST_QUESTION = 320  # characters of a question back
 FEW_WORDS = 3
@@ -69,14 +71,14 @@ REPEATED = (
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """What the loop works with.
 
-    scope: as configured. most_steps: actions chosen for one reply. time_limit_s: of the whole reply,
+    domain: what it is about. most_steps: actions chosen for one reply. time_limit_s: of the whole reply,
     streaming included. model: that plans and writes, as the ledger knows it; "" where words do.
     """
 
     menu: Menu
     choose: Choose
     write: Write
-    scope: str
+    domain: Domain
     most_steps: int
     time_limit_s: float
     model: str = ""
@@ -91,14 +93,23 @@ async def reply_to(
     What is in flight when the time is over is cancelled, and so it is when the caller is.
     """
     trace, started = Trace(emit), time.perf_counter()
-    state = AgentState(asked=asked, lang=lang, today=today, known=known, may_ask=n_asked(asked) < MOST_ASKED)
+    limit_s = agent.time_limit_s
+    state = AgentState(
+        asked=asked,
+        lang=lang,
+        today=today,
+        deadline=asyncio.get_running_loop().time() + limit_s - min(MARGIN_S, limit_s * MARGIN),
+        domain=agent.domain,
+        known=known,
+        may_ask=n_asked(asked) < MOST_ASKED,
+    )
     try:
-        async with asyncio.timeout(agent.time_limit_s):
+        async with asyncio.timeout(limit_s):
             said = await _loop(agent, state, trace)
     except TimeoutError:
-        said = _best(_now(state, trace), trace, "time_limit", f"not done within {agent.time_limit_s:g} s")
+        said = _best(_now(state, trace), trace, "time_limit", f"not done within {limit_s:g} s")
     except CallFailed as failure:
-        said = _failed(_now(state, trace), trace, failure, agent.scope)
+        said = _failed(_now(state, trace), trace, failure)
     except RagstoneError as failure:
         said = _best(_now(state, trace), trace, "model_unavailable", str(failure))
     if not said.text.startswith(trace.heard):  # what was read stays said
@@ -129,7 +140,7 @@ def n_asked(asked: Asked) -> int:
 def is_question(turn: Turn) -> bool:
     """Say whether a turn of the assistant asks something back: it is short, cites nothing and asks.
 
-    What is asked may be explained behind it: "Where is your farm? Please name the nearest town."
+    What is asked may be explained behind it: "Which place do you mean? Please name the nearest town."
     """
     asks = any(mark in turn.text for mark in QUESTION_MARKS)
     return asks and len(turn.text) <= MOST_QUESTION and "[1]" not in turn.text
@@ -200,7 +211,7 @@ async def _take(agent: Agent, state: AgentState, chosen: ChosenAction, trace: Tr
         return _ask_user(state, chosen, arguments, trace)
     if chosen.action == DECLINE:
         trace.closing(chosen)
-        return _declined(state, agent.scope)
+        return _declined(state)
     if isinstance(arguments, Answer):
         return await _answer(agent, state, chosen, arguments, trace)
     return await _call(agent, state, chosen, arguments, trace)
@@ -229,7 +240,7 @@ def _question(state: AgentState, missing: str, question: str) -> Said:
     own = "\n".join(line for line in question.splitlines() if not line.startswith(LISTED))
     foreign = language_of(own, None, state.lang) != state.lang
     if not question or foreign or plain(question, state) != question or not trusted(question, state):
-        question = phrase(f"ask_{missing}" if missing in ASKABLE else "too_vague", state.lang)
+        question = state.domain.ask(missing, state.lang)
     elif not any(mark in question for mark in QUESTION_MARKS):
         question += "؟" if state.lang == "ar" else "?"
     return Said(text=question, kind="question", lang=state.lang)
@@ -248,7 +259,7 @@ async def _answer(
             return None
         return await _take(agent, state, search, trace)
     trace.closing(chosen)
-    if not state.found and state.missing in ASKABLE:
+    if not state.found and state.missing in state.domain.askable:
         return _question(state, state.missing, answer.text or asking(state))
     if not state.found:
         return _best(state, trace, "tool_unavailable", "")
@@ -270,7 +281,13 @@ async def _call(
     lead = "".join(f"{text}\n\n" for text in [own_text(state)] if text)
     trace.emit(Doing(chosen.action, tool.doing.get(state.lang, tool.doing.get("en", ""))))
     started = time.perf_counter()
-    situation = Situation(asked=state.asked, lang=state.lang, today=state.today, emit=_led(trace, lead))
+    situation = Situation(
+        asked=state.asked,
+        lang=state.lang,
+        today=state.today,
+        emit=_led(trace, lead),
+        deadline=state.deadline,
+    )
     observation = _without_orders(await tool.call(arguments, situation))
     trace.observed(chosen, observation, time.perf_counter() - started)
     reply = observation.reply
@@ -306,8 +323,8 @@ def _led(trace: Trace, lead: str) -> Emit:
 
 def _from_found(state: AgentState, text: str) -> Said:
     """Return the reply that rests on what tools have brought."""
-    if names_pesticide(text):
-        text += f"\n\n{phrase('pesticide_caution', state.lang)}"
+    if state.domain.sensitive.mentioned(text):
+        text += f"\n\n{state.domain.sensitive.caution(state.lang)}"
     passages = tuple(passage for found in state.found for passage in found.passages)
     return Said(text=text, kind="answer", lang=state.lang, passages=passages, links=_links(state))
 
@@ -328,8 +345,8 @@ def _not_found(state: AgentState) -> list[str]:
     return list(dict.fromkeys(failed))
 
 
-def _declined(state: AgentState, scope: str) -> Said:
-    text = phrase("declined", state.lang, scope=scope_words(scope, state.lang))
+def _declined(state: AgentState) -> Said:
+    text = phrase("declined", state.lang, scope=state.domain.scope(state.lang))
     return Said(text=text, kind="declined", lang=state.lang)
 
 
@@ -340,8 +357,11 @@ def _best(state: AgentState, trace: Trace, reason: str, error: str) -> Said:
     itself; else what failed is named; else the reason.
     """
     if trace.heard:
-        text = f"{trace.heard}\n\n{phrase('cut_off', state.lang)}"
-        return Said(text=text, kind="unavailable", lang=state.lang, error=error)
+        in_time = reason != "time_limit"
+        text = f"{trace.heard}\n\n{phrase('cut_off' if in_time else 'stopped_early', state.lang)}"
+        if in_time:
+            return Said(text=text, kind="unavailable", lang=state.lang, error=error)
+        return Said(text=text, kind="answer", lang=state.lang)
     if state.found:
         return _from_found(state, "\n\n".join([own_text(state), *_not_found(state)]))
     failed = [taken.step.observation for taken in state.taken if taken.step.status == "failed"]
@@ -351,12 +371,12 @@ def _best(state: AgentState, trace: Trace, reason: str, error: str) -> Said:
     )
 
 
-def _failed(state: AgentState, trace: Trace, failure: CallFailed, scope: str) -> Said:
+def _failed(state: AgentState, trace: Trace, failure: CallFailed) -> Said:
     """Return the reply where a call to the model failed. A provider's own refusal declines the question."""
     if failure.usage is not None:
         trace.spend(failure.usage, None)
     if failure.status == "refused" and not state.found:
-        return _declined(state, scope)
+        return _declined(state)
     return _best(state, trace, "model_unavailable", f"{failure.status}: {failure}")
 
 
@@ -389,7 +409,7 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
 
     def read(asked: Asked) -> tuple[str, Said | None, dict[str, str]]:
         lang = conversation_language(asked)
-        return lang, _courtesy(asked, lang, agent.scope), know(asked)
+        return lang, _courtesy(asked, lang, agent.domain), know(asked)
 
     async def respond(asked: Asked, emit: Emit) -> Said:
         if sum(len(turn.text) for turn in asked.turns) > LONG:
@@ -422,20 +442,20 @@ def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:
     return {"lang": lang} | ({"topic": topic} if topic else {})
 
 
-def _courtesy(asked: Asked, lang: str, scope: str) -> Said | None:
+def _courtesy(asked: Asked, lang: str, domain: Domain) -> Said | None:
     """Return the reply to a greeting or to thanks; None for any other turn.
 
     "OK" in reply to a question of the assistant is none: it says yes.
     """
     started = time.perf_counter()
-    courtesy = courtesy_in(asked.question, lang)
+    courtesy = courtesy_in(asked.question, lang, domain)
     earlier = [turn for turn in asked.turns[:-1] if turn.role == "assistant"]
     if courtesy is None or (courtesy[0] == "thanks" and earlier and is_question(earlier[-1])):
         return None
     kind, spoken = courtesy
     if asked.lang is None and not earlier:
         lang = spoken
-    text = phrase(kind, lang, scope=scope_words(scope, lang))
+    text = phrase(kind, lang, scope=domain.scope(lang))
     return Said(
         text=text,
         kind="greeting",

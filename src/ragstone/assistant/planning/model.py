@@ -15,7 +15,7 @@ from ragstone.assistant.tools.plain_text import shortened
 from ragstone.dataset.languages import language_name
 from ragstone.llm import MATERIAL, Ask, Message, Prompt, Stream, defuse, fence, row_nonce
 
-VERSION = "plan-1"
+VERSION = "plan-2"
 BYTES_A_TOKEN = 3  # fewer than any script needs with the tokenisers of today, so that the budget holds
 MOST_TURN = 600  # characters that an earlier reply is condensed to; it stands in the log in full
 MOST_OBSERVED = 4000  # characters of an observation
@@ -32,10 +32,10 @@ the observations say and repeats their numbers as they stand; null to have it wr
 
 How to choose:
 1. A turn may complete the turns before it ("tomatoes", "in Nakuru"): read them together.
-2. If you cannot tell which crop, place, season or symptom is meant, and a useful reply depends on it, \
+2. If you cannot tell which {slots} is meant, and a useful reply depends on it, \
 choose ask_user. Never ask for what the conversation or the list of what is known holds already.
-3. Otherwise choose the tool that fits. search_documents answers questions about growing, protecting and \
-keeping things; give it a question that can be understood by itself, in the user's language.
+3. Otherwise choose the tool that fits. search_documents answers from the documents; give it a question \
+that can be understood by itself, in the user's language.
 4. An observation that says that something was wrong: correct the action, or choose another one.
 5. When the observations hold what was asked for, choose answer. If a tool failed, do not guess what it \
 would have said.
@@ -56,11 +56,12 @@ without headings. Write in {language}.
 {material}"""
 
 
-def action_prompt(state: AgentState, menu: Menu, scope: str, secret: bytes, budget: int) -> Prompt:
+def action_prompt(state: AgentState, menu: Menu, secret: bytes, budget: int) -> Prompt:
     """Return the call that chooses the next action. budget: tokens that the conversation may take."""
+    scope, slots = state.domain.scope("en"), ", ".join(state.domain.askable) or "thing"
     may_ask = state.may_ask
     fixed = row_nonce(secret, [VERSION, menu.told])
-    told = TOLD.format(scope=scope, material=MATERIAL, tools=fence("tools", menu.told, fixed))
+    told = TOLD.format(scope=scope, slots=slots, material=MATERIAL, tools=fence("tools", menu.told, fixed))
     nonce = _nonce(state, secret)
     messages = [
         Message("system", f"{told}\n\n{FORM}"),
@@ -72,11 +73,11 @@ def action_prompt(state: AgentState, menu: Menu, scope: str, secret: bytes, budg
     return Prompt(messages=tuple(messages), reply=reply, nonce=nonce, max_tokens=700)
 
 
-def reply_prompt(state: AgentState, scope: str, secret: bytes, budget: int) -> Prompt:
+def reply_prompt(state: AgentState, secret: bytes, budget: int) -> Prompt:
     """Return the call that writes the reply from what tools have brought."""
     nonce = _nonce(state, secret)
     language = language_name(state.lang)
-    told = WRITE.format(scope=scope, language=language, material=MATERIAL)
+    told = WRITE.format(scope=state.domain.scope("en"), language=language, material=MATERIAL)
     observed = "\n\n".join(
         fence("observation", shortened(found.text, MOST_OBSERVED), nonce) for found in state.found
     )
@@ -149,11 +150,11 @@ def _told_of(taken: TakenStep, nonce: str, may_ask: bool) -> list[Message]:
     ]
 
 
-def model_chooser(menu: Menu, ask: Ask, *, scope: str, secret: bytes, budget: int) -> Choose:
+def model_chooser(menu: Menu, ask: Ask, *, secret: bytes, budget: int) -> Choose:
     """Return the planner that asks a model for each action. budget: see action_prompt."""
 
     async def choose(state: AgentState) -> ChosenAction:
-        reply = await ask(action_prompt(state, menu, scope, secret, budget))
+        reply = await ask(action_prompt(state, menu, secret, budget))
         action, arguments = _action(reply.value.action)
         return ChosenAction(
             action=action,
@@ -176,7 +177,7 @@ def _action(said: object) -> tuple[str, dict[str, object]]:
     )
 
 
-def model_writer(stream: Stream, *, scope: str, secret: bytes, budget: int) -> Write:
+def model_writer(stream: Stream, *, secret: bytes, budget: int) -> Write:
     """Return the writer that asks a model for the reply, sentence by sentence.
 
     A sentence is heard when it is whole and may be said (see trust.py). The first one that may not ends the
@@ -185,7 +186,7 @@ def model_writer(stream: Stream, *, scope: str, secret: bytes, budget: int) -> W
 
     async def write(state: AgentState, emit: Emit) -> WrittenReply:
         checked = CheckedText(state, emit)
-        reply = await stream(reply_prompt(state, scope, secret, budget), checked.hear)
+        reply = await stream(reply_prompt(state, secret, budget), checked.hear)
         checked.end()
         return WrittenReply(text=checked.text, usage=reply.usage, cost_usd=reply.cost_usd)
 

@@ -1,97 +1,42 @@
-"""What a conversation holds, read by words: crop, place, season, symptom, other tags, and courtesies."""
+"""What a conversation holds, read by words: a place, the slots of the domain, tags, and courtesies."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Literal
 
-import msgspec
-
 from ragstone.assistant.conversation import Asked
-from ragstone.assistant.guards import any_of, said
+from ragstone.assistant.domain import PLACE, Domain
+from ragstone.assistant.guards import said
 from ragstone.assistant.languages import LANGUAGES, language, language_of, phrase
-from ragstone.config import read_library
-from ragstone.config.section import Section
 from ragstone.corpus.tags import Tag, match_tags
 from ragstone.corpus.tokens import tokenize
 
 
-class Lexicon(Section, frozen=True, kw_only=True):
-    """The words of a language, each list separated by `|`; words.toml says what they are for."""
-
-    greeting: str
-    thanks: str
-    polite: str
-    pointing: str
-    plants: str
-    sick: str
-    symptoms: str
-    today: str
-    tomorrow: str
-    before: str
-    after: str
-    times: str
-    things: str
-
-
-Topic = Literal["pointing", "plants", "sick", "symptoms", "today", "tomorrow", "times"]
-
-
-@cache
-def _lexicons() -> dict[str, Lexicon]:
-    return msgspec.convert(read_library("ragstone.assistant", "words.toml"), dict[str, Lexicon])
-
-
-def words_of(lang: str, topic: str) -> list[str]:
-    """Return the words of a list, in English for a language that has none."""
-    lexicon = _lexicons()[lang if lang in LANGUAGES else "en"]
-    return [word for word in getattr(lexicon, topic).split("|") if word]
-
-
-@cache
-def _pattern(lang: str, topic: str) -> re.Pattern[str]:
-    return any_of(words_of(lang, topic))
-
-
-def speaks_of(text: str, lang: str, topic: Topic) -> str | None:
-    """Return the first of these words that a text holds, None where there is none."""
-    found = _pattern(lang, topic).search(said(text))
-    return found[0].strip() if found else None
-
-
-def courtesy_in(text: str, lang: str) -> tuple[Literal["greeting", "thanks"], str] | None:
+def courtesy_in(text: str, lang: str, domain: Domain) -> tuple[Literal["greeting", "thanks"], str] | None:
     """Return whether a turn is a greeting or thanks and nothing else, and the language of its words.
 
     lang: looked at first; a greeting is often the only word, too short to tell its language by.
     """
     words = said(text)
-    if len(words) > 120 or not _any_courtesy().search(words):
+    if len(words) > 120:
         return None
     for each in dict.fromkeys((lang, *LANGUAGES)):
         if each not in LANGUAGES:
             continue
-        left = _pattern(each, "polite").sub(
-            " ", _spaced(_gone(_gone(words, each, "greeting"), each, "thanks"))
-        )
-        if not _gone(left, each, "polite").strip() and _names(words, each):
-            return ("thanks" if _pattern(each, "thanks").search(words) else "greeting"), each
+        greeting, thanks, polite = (domain.pattern(each, name) for name in ("greeting", "thanks", "polite"))
+        thanked = thanks.search(words)
+        if not thanked and not greeting.search(words):
+            continue
+        left = polite.sub(" ", _spaced(_gone(_gone(words, greeting), thanks)))
+        if not _gone(left, polite).strip():
+            return ("thanks" if thanked else "greeting"), each
     return None
 
 
-@cache
-def _any_courtesy() -> re.Pattern[str]:
-    return any_of(
-        word for lang in LANGUAGES for topic in ("greeting", "thanks") for word in words_of(lang, topic)
-    )
-
-
-def _names(words: str, lang: str) -> bool:
-    return any(_pattern(lang, topic).search(words) for topic in ("greeting", "thanks"))
-
-
-def _gone(words: str, lang: str, topic: str) -> str:
+def _gone(words: str, pattern: re.Pattern[str]) -> str:
     """Return the words without those of a list; its longest phrases first."""
-    while (shorter := _spaced(_pattern(lang, topic).sub(" ", words))) != words:
+    while (shorter := _spaced(pattern.sub(" ", words))) != words:
         words = shorter
     return words
 
@@ -99,9 +44,6 @@ def _gone(words: str, lang: str, topic: str) -> str:
 def _spaced(words: str) -> str:
     return f" {' '.join(words.split())} "
 
-
-ASKABLE = ("crop", "place", "season", "symptom")
-"""What the assistant has a phrase of its own to ask for."""
 
 SHORT = 4  # words of a reply that is taken as a whole for what was asked for
 MOST_NAME = 3  # words of a place's name
@@ -111,8 +53,8 @@ _PUNCTUATION = " \t\n.,;:!?¿¡()[]\"'«»“”‘’؟،؛।…"
 Know = Callable[[Asked], dict[str, str]]
 
 
-def know_by_words(tags: Sequence[Tag]) -> Know:
-    """Return the function that reads a conversation by the tags of a file and by the words of words.toml.
+def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
+    """Return the function that reads a conversation by the tags of a file and by the words of the domain.
 
     What a later turn says stands for what an earlier one said; what the user has chosen as a filter, for
     both. A short reply to one of the assistant's own questions is what it asked for.
@@ -123,18 +65,23 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
         found = match_tags(text, tags)
         return tuple((key, ", ".join(values)) for key, values in found.items() if values)
 
+    @lru_cache(maxsize=REMEMBERED)
+    def told(text: str, lang: str, wanted: str | None) -> tuple[tuple[str, str], ...]:
+        return tuple(_said_in(text, lang, wanted, dict(named(text)), domain).items())
+
+    wanted_by = _own_questions(domain)
+
     def know(asked: Asked) -> dict[str, str]:
         known: dict[str, str] = {}
         before, wanted, listed = None, None, ""
         for turn in asked.turns:
             if turn.role == "assistant":
                 lines = turn.text.strip().split("\n")
-                wanted, listed = _own_questions().get(lines[-1]), turn.text
+                wanted, listed = wanted_by.get(lines[-1]), turn.text
                 continue
             before = turn_language(turn.text, None, before)
-            tagged = named(turn.text)
-            known |= dict(_said_in(turn.text, before, wanted, tagged)) | dict(tagged)
-            if wanted == "place" and (chosen := _chosen(turn.text, listed)):
+            known |= dict(told(turn.text, before, wanted)) | dict(named(turn.text))
+            if wanted == PLACE and (chosen := _chosen(turn.text, listed)):
                 known["place"] = chosen
             wanted = None
         if "region" in known:
@@ -158,46 +105,41 @@ def _chosen(text: str, listed: str) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-@lru_cache(maxsize=REMEMBERED)
 def _said_in(
-    text: str, lang: str, wanted: str | None, tags: tuple[tuple[str, str], ...]
-) -> tuple[tuple[str, str], ...]:
+    text: str, lang: str, wanted: str | None, tagged: Mapping[str, str], domain: Domain
+) -> dict[str, str]:
     """Return what one turn says. wanted: what the assistant had asked for just before it."""
     found: dict[str, str] = {}
-    tagged = dict(tags)
-    taken = tagged.get("crop", "")
     words = text.strip(_PUNCTUATION).split()
-    bare = wanted == "place" and len(words) <= SHORT and not _has_preposition(text, lang)
-    place = None if bare else place_in(text, lang, taken, eager=wanted == "place")
+    bare = wanted == PLACE and len(words) <= SHORT and not _has_preposition(text, lang, domain)
+    place = None if bare else place_in(text, lang, domain, domain.names_in(tagged), eager=wanted == PLACE)
     if place:
-        found["place"] = place
-    if speaks_of(text, lang, "symptoms"):
-        found["symptom"] = text.strip()
-    season = speaks_of(text, lang, "times")
-    if season:
-        found["season"] = season
-    told = wanted is not None and words and wanted not in found
-    if told and (wanted == "symptom" or (len(words) <= SHORT and wanted not in tagged)):
-        found[str(wanted)] = text.strip(_PUNCTUATION)
-    return tuple(found.items())
+        found[PLACE] = place
+    for name, slot in domain.slots.items():
+        if slot.words and (heard := domain.speaks_of(text, lang, slot.words)):
+            found[name] = text.strip() if slot.keeps == "turn" else heard
+    if wanted is not None and words and wanted not in found:
+        whole = domain.slots[wanted].keeps == "turn"
+        if whole or (len(words) <= SHORT and wanted not in tagged):
+            found[wanted] = text.strip(_PUNCTUATION)
+    return found
 
 
-@cache
-def _own_questions() -> dict[str, str]:
-    own = {phrase(f"ask_{slot}", lang): slot for lang in LANGUAGES for slot in ASKABLE}
-    return own | {phrase("which_place", lang): "place" for lang in LANGUAGES}
+def _own_questions(domain: Domain) -> dict[str, str]:
+    own = {domain.ask(slot, lang): slot for lang in LANGUAGES for slot in domain.askable}
+    return own | ({phrase("which_place", lang): PLACE for lang in LANGUAGES} if PLACE in domain.slots else {})
 
 
-def place_in(text: str, lang: str, crop: str = "", *, eager: bool = False) -> str | None:
+def place_in(text: str, lang: str, domain: Domain, names: str = "", *, eager: bool = False) -> str | None:
     """Return the name of a place in a text: what stands behind "in" or "near", or in front of "में".
 
-    In Latin letters it begins with a capital; eager: it need not, for where the weather is asked for, people
-    write "in nakuru" too. A month, a crop, a soil and other frequent words are none.
+    In Latin letters it begins with a capital; eager: it need not, for people who are asked for a place
+    write "in nakuru" too. A month, one of these other names and frequent words are none.
     """
     words = [word.strip(_PUNCTUATION) + ("," if word.endswith((",", "،")) else "") for word in text.split()]
     folded = [" ".join(tokenize(word)) for word in words]
-    no_place = _no_places(lang) | set(tokenize(crop))
-    for at, length in _behind(folded, words_of(lang, "before")):
+    no_place = _no_places(lang, domain) | set(tokenize(names))
+    for at, length in _behind(folded, domain.words(lang, "before")):
         name = _name(words, folded, at + length, no_place, cased=lang not in ("hi", "ar") and not eager)
         if name:
             return name
@@ -206,15 +148,15 @@ def place_in(text: str, lang: str, crop: str = "", *, eager: bool = False) -> st
             name = _name(words, folded, at, no_place, cased=True)
             if name:
                 return name
-    for at, _length in _behind(folded, words_of(lang, "after")):
+    for at, _length in _behind(folded, domain.words(lang, "after")):
         if at and folded[at - 1] and folded[at - 1] not in no_place and not folded[at - 1].isdigit():
             return words[at - 1].rstrip(",")
     return None
 
 
-def _has_preposition(text: str, lang: str) -> bool:
+def _has_preposition(text: str, lang: str, domain: Domain) -> bool:
     folded = [" ".join(tokenize(word)) for word in text.split()]
-    return bool(_behind(folded, words_of(lang, "before") + words_of(lang, "after")))
+    return bool(_behind(folded, domain.words(lang, "before") + domain.words(lang, "after")))
 
 
 def _behind(folded: Sequence[str], phrases: Sequence[str]) -> list[tuple[int, int]]:
@@ -241,7 +183,7 @@ def _name(
 
 
 @cache
-def _no_places(lang: str) -> frozenset[str]:
+def _no_places(lang: str, domain: Domain) -> frozenset[str]:
     own = language(lang if lang in LANGUAGES else "en").words
-    listed = words_of(lang, "times") + words_of(lang, "things") + words_of(lang, "plants")
+    listed = domain.words(lang, "times") + domain.words(lang, "things")
     return frozenset(tokenize(f"{own} {' '.join(listed)}"))

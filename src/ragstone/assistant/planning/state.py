@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.assistant.conversation import Asked, Doing, Emit, Step, TextPiece
+from ragstone.assistant.domain import Domain
 from ragstone.assistant.tool import Observation
 from ragstone.records import Usage
 
@@ -28,15 +29,17 @@ class TakenStep(msgspec.Struct, frozen=True):
 class AgentState(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation and the steps taken since its last turn.
 
-    known: what the conversation holds of what could be asked for, e.g. {"crop": "maize", "place": "Nakuru"}.
-    may_ask: whether the user may be asked something; not more than twice in a row.
+    known: what the conversation holds of what could be asked for, e.g. {"place": "Nakuru"}.
+    may_ask: whether the user may be asked something; not more than twice in a row. deadline: see Situation.
     """
 
     asked: Asked
     lang: str
     today: date
+    domain: Domain = msgspec.field(default_factory=Domain)
     known: dict[str, str] = {}
     may_ask: bool = True
+    deadline: float | None = None
     taken: tuple[TakenStep, ...] = ()
 
     @property

@@ -1,17 +1,11 @@
-"""What of a model's reply may be said: no number, pesticide or address that stands in no observation."""
+"""What of a model's reply may be said: no number, sensitive term or address that stands in no observation."""
 
 from collections.abc import Iterable
 
 from ragstone.assistant.answering.sentences import Sentences, without_marks
 from ragstone.assistant.answering.support import held_values, stated_values
 from ragstone.assistant.conversation import Emit, TextPiece
-from ragstone.assistant.guards import (
-    ingredients_in,
-    names_pesticide,
-    speaks_to_model,
-    without_contacts,
-    without_instructions,
-)
+from ragstone.assistant.guards import speaks_to_model, without_contacts, without_instructions
 from ragstone.assistant.planning.state import AgentState
 
 
@@ -24,13 +18,14 @@ def own_text(state: AgentState) -> str:
 def trusted(text: str, state: AgentState) -> bool:
     """Say whether every number of a text stands in an observation or in the user's words.
 
-    Of a text about pesticides, every number and every active ingredient must stand in an observation: what a
+    Of a text that mentions sensitive terms, every number and every term must stand in an observation: what a
     user has heard of a dose is not confirmed. Numbers in words are not looked at. A text that gives orders to
     a model is never trusted.
     """
     sources = [observation.text for observation in state.found]
-    strict = names_pesticide(text)
-    if strict and not ingredients_in(text) <= frozenset().union(*map(ingredients_in, sources)):
+    terms = state.domain.sensitive
+    strict = terms.mentioned(text)
+    if strict and not terms.named_in(text) <= frozenset().union(*map(terms.named_in, sources)):
         return False
     if not strict:
         sources += [turn.text for turn in state.asked.turns if turn.role == "user"]

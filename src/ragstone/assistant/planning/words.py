@@ -11,17 +11,16 @@ import msgspec
 import numpy as np
 
 from ragstone.assistant.conversation import Emit, TextPiece
-from ragstone.assistant.guards import InScope
-from ragstone.assistant.languages import phrase
+from ragstone.assistant.domain import PLACE, Domain
 from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
 from ragstone.assistant.planning.loop import asking, standing_question
-from ragstone.assistant.planning.slots import ASKABLE, Topic, place_in, speaks_of
+from ragstone.assistant.planning.slots import place_in
 from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, WrittenReply
 from ragstone.assistant.planning.trust import own_text
+from ragstone.assistant.scope import InScope
 from ragstone.assistant.tool import Tool
 from ragstone.embedding.model import EmbedSoon, Vectors
 
-FARMING: tuple[Topic, ...] = ("plants", "pointing", "symptoms", "sick")
 QUESTIONS = ("question", "query", "text", "topic")  # arguments that are the question itself
 PLACES = ("place", "location", "city", "town")
 # Of cosine similarity, by which another tool must be nearer than the documents, which answer most questions.
@@ -44,8 +43,7 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
         name = await near(question, state)
         missing = _missing(state, question, tools[name])
         if missing and state.may_ask:
-            asked = "too_vague" if missing[0] == "other" else f"ask_{missing[0]}"
-            return _ask(missing, phrase(asked, state.lang))
+            return _ask(missing, state.domain.ask(missing[0], state.lang))
         arguments = _filled(state, question, tools[name])
         if arguments is None:
             name, arguments = SEARCH, _filled(state, question, tools[SEARCH]) or {}
@@ -72,9 +70,9 @@ class _Nearest:
         self._first = asyncio.Lock()
 
     async def __call__(self, question: str, state: AgentState) -> str:
-        """Return the name of a tool. Who tells of symptoms wants advice or a video, no figures."""
+        """Return the name of a tool. Who tells of trouble wants advice or a video, no figures."""
         scores = await self.scores(question, state.lang)
-        if speaks_of(question, state.lang, "symptoms") or speaks_of(question, state.lang, "sick"):
+        if any(state.domain.speaks_of(question, state.lang, name) for name in state.domain.planner.advice):
             scores = {name: score for name, score in scores.items() if self._tools[name].advises}
         if SEARCH in scores:
             scores[SEARCH] += MARGIN
@@ -97,20 +95,21 @@ class _Nearest:
 
 
 def _goes_on(state: AgentState) -> bool:
-    """Say whether a turn names a crop or goes on with a conversation: then it is in scope."""
-    return "crop" in state.known or len(state.asked.turns) > 1
+    """Say whether a turn names something of the scope or goes on with a conversation: then it is in scope."""
+    return bool(state.domain.names_in(state.known).strip()) or len(state.asked.turns) > 1
 
 
 def _surely_in_scope(state: AgentState, question: str, tools: Mapping[str, Tool]) -> bool:
-    """Say whether a question need not be compared with other subjects: it names plants, the weather..."""
+    """Say whether a tool or the domain knows its words: then it is not compared with other subjects."""
     hinted = any(tool.hint(question, state.lang).in_scope for tool in tools.values() if tool.hint)
-    return hinted or any(speaks_of(question, state.lang, topic) for topic in FARMING)
+    domain = state.domain
+    return hinted or any(domain.speaks_of(question, state.lang, name) for name in domain.planner.likely)
 
 
 def _after(state: AgentState, tools: Mapping[str, Tool]) -> ChosenAction:
     """Return what follows on a step: the reply, a question back, or a search where a tool had nothing."""
     last = state.taken[-1]
-    if state.missing in ASKABLE and state.may_ask:
+    if state.missing in state.domain.askable and state.may_ask:
         return _ask([state.missing], asking(state))
     tried = any(taken.step.action == SEARCH for taken in state.taken)
     called = tools.get(last.step.action)
@@ -128,36 +127,36 @@ def _ask(missing: Sequence[str], question: str) -> ChosenAction:
 
 def _missing(state: AgentState, question: str, tool: Tool) -> list[str]:
     """Return what has to be asked for, the most important first."""
-    lang, known = state.lang, state.known
+    lang, known, domain = state.lang, state.known, state.domain
     needs = [_slot(field.name) for field in arguments_of(tool) if field.required]
-    lacking = [slot for slot in needs if slot in ASKABLE and slot not in known]
-    if "place" in lacking and place_in(question, lang, known.get("crop", ""), eager=True):
-        lacking.remove("place")
+    lacking = [slot for slot in needs if slot in domain.askable and slot not in known]
+    if PLACE in lacking and place_in(question, lang, domain, domain.names_in(known), eager=True):
+        lacking.remove(PLACE)
     if not tool.documented:
         return lacking
-    sick = speaks_of(question, lang, "sick")
-    unnamed = speaks_of(question, lang, "pointing") or (sick and speaks_of(question, lang, "plants"))
-    if unnamed and "crop" not in {*known, *lacking}:
-        lacking.append("crop")
-    if sick and "symptom" not in known and len(question.split()) < 8:
-        lacking.append("symptom")
+    for name, slot in domain.slots.items():
+        unsaid = any(all(domain.speaks_of(question, lang, each) for each in row) for row in slot.missing)
+        short = slot.fewer_than is None or len(question.split()) < slot.fewer_than
+        if unsaid and short and name not in {*known, *lacking}:
+            lacking.append(name)
     return lacking
 
 
-def _days(question: str, lang: str) -> int | None:
+def _days(question: str, lang: str, domain: Domain) -> int | None:
     """Return how many days from today on a question is about; None where it does not say."""
-    if speaks_of(question, lang, "tomorrow"):
+    if domain.speaks_of(question, lang, "tomorrow"):
         return 2
-    return 1 if speaks_of(question, lang, "today") else None
+    return 1 if domain.speaks_of(question, lang, "today") else None
 
 
 def _slot(field: str) -> str:
-    return "place" if field in PLACES else field
+    return PLACE if field in PLACES else field
 
 
-def _of_earlier(value: object, field: msgspec.structs.FieldInfo, question: str) -> bool:
+def _of_earlier(value: object, field: msgspec.structs.FieldInfo, question: str, domain: Domain) -> bool:
     """Say whether a tag restricts a tool only because an earlier turn named it: of a table it hides rows."""
-    kept = field.required or field.name in (*QUESTIONS, *PLACES, "crop")
+    slot = domain.slots.get(field.name)
+    kept = field.required or field.name in (*QUESTIONS, *PLACES) or (slot is not None and slot.in_scope)
     return isinstance(value, str) and not kept and value.casefold() not in question.casefold()
 
 
@@ -168,15 +167,18 @@ def _filled(state: AgentState, question: str, tool: Tool) -> dict[str, object] |
     for field in arguments_of(tool):
         slot = _slot(field.name)
         value: str | int | None = state.known.get(slot) or None
-        if isinstance(value, str) and slot != "place":  # of several the first; a place may lie in another
+        if isinstance(value, str) and slot != PLACE:  # of several the first; a place may lie in another
             value = value.split(", ")[0]
         if field.name in QUESTIONS:
             value = question
         elif field.name == "days":
-            value = _days(question, state.lang)
-        elif slot == "place" and value is None:
-            value = place_in(question, state.lang, state.known.get("crop", ""), eager=True)
-        if value is not None and not (tool.name != SEARCH and _of_earlier(value, field, question)):
+            value = _days(question, state.lang, state.domain)
+        elif slot == PLACE and value is None:
+            names = state.domain.names_in(state.known)
+            value = place_in(question, state.lang, state.domain, names, eager=True)
+        if value is not None and not (
+            tool.name != SEARCH and _of_earlier(value, field, question, state.domain)
+        ):
             given[field.name] = value
         elif field.required:
             return None

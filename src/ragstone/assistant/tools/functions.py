@@ -13,9 +13,9 @@ import msgspec
 
 from ragstone.assistant.tool import Observation, Situation, Tool, ToolSetup
 from ragstone.assistant.tools.plain_text import bounded, doing_of, failed
+from ragstone.config.python_function import call_within, load_object
 from ragstone.config.section import Seconds
 from ragstone.errors import ConfigError
-from ragstone.systems.function import call_within, load_object
 
 # `name: text`, `name (int): text` and `- name: text`, as Google's style and plain prose write them.
 ARGUMENT = re.compile(r"\s*+(?:[-*]\s++)?+`?+(\w++)`?+\s*+(?:\([^)]*+\)\s*+)?+:\s++(\S.*+)")
@@ -89,7 +89,7 @@ async def open_tool(call: str, setup: ToolSetup) -> AsyncIterator[Tool]:
     takes none, and whatever the function that makes a tool raises.
     """
     root = Path(setup.settings.root)
-    function, _ = await load_object(call, root, f"[assistant] tools: {call!r}")
+    function, _ = load_object(call, root, f"[assistant] tools: {call!r}")
     if not _makes_tool(function):
         if setup.name in setup.settings.assistant.options:
             raise ConfigError(f"{setup.table}: the function {call!r} takes no options. Delete this table.")
@@ -130,7 +130,7 @@ async def function_tool(call: str, root: Path, timeout_s: float = TIMEOUT_S) -> 
     be told how to write.
     """
     where = f"[assistant] tools: {call!r}"
-    function, _ = await load_object(call, root, where)
+    function, _ = load_object(call, root, where)
     if not callable(function):
         raise ConfigError(f"{where} is no function, but a {type(function).__name__}.")
     name = str(getattr(function, "__name__", None) or call.rpartition(":")[2].rpartition(".")[2])

@@ -10,24 +10,21 @@ from xml.etree.ElementTree import Element
 
 import msgspec
 
-from ragstone.corpus.file import File, Unreadable
-from ragstone.corpus.readers.office import (
-    PAGE,
+from ragstone.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
+from ragstone.corpus.readers.text import first_line
+from ragstone.files.file import File, Unreadable
+from ragstone.files.office import (
     REPEATED,
-    OutlineBlock,
     attribute,
     child,
     children,
-    lay_out,
     local,
     main_part,
     opened_package,
-    outline_notes,
     parsed,
     related,
     title_of,
 )
-from ragstone.corpus.readers.text import first_line
 from ragstone.records import Document
 
 _PLACE = re.compile(r"%([1-9])")

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragstone.corpus.decoding import decode, encoding_note
-from ragstone.corpus.file import File
-from ragstone.corpus.readers.office import REPEATED
 from ragstone.corpus.readers.text import first_line
 from ragstone.errors import MissingExtra
+from ragstone.files.decoding import decode, encoding_note
+from ragstone.files.file import File
+from ragstone.files.office import REPEATED
 from ragstone.records import Document
 
 if TYPE_CHECKING:

@@ -4,24 +4,21 @@ import zipfile
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from ragstone.corpus.file import File, Unreadable
-from ragstone.corpus.readers.office import (
-    PAGE,
+from ragstone.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
+from ragstone.corpus.readers.text import first_line
+from ragstone.files.file import File, Unreadable
+from ragstone.files.office import (
     REPEATED,
-    OutlineBlock,
     attribute,
     child,
     children,
-    lay_out,
     local,
     main_part,
     opened_package,
-    outline_notes,
     parsed,
     relations_of,
     title_of,
 )
-from ragstone.corpus.readers.text import first_line
 from ragstone.records import Document
 
 FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})  # date, footer, header, number, thumbnail

@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
-from ragstone.corpus.decoding import decode, encoding_note
-from ragstone.corpus.file import File, IngestOptions, Unreadable
+from ragstone.corpus.file import IngestOptions
+from ragstone.files.decoding import decode, encoding_note
+from ragstone.files.file import File, Unreadable
+from ragstone.files.sheet import FileTable, named_cells, names_of
 from ragstone.records import Document
 from ragstone.tables.cells import csv_reader
 from ragstone.tables.names import accepted_names
@@ -27,40 +29,6 @@ MOST_COLUMNS = 10_000
 MOST_CELLS = 5_000_000  # of a table that is one document, blank ones too
 
 Row = Mapping[str, Any]
-
-
-class FileTable(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows with their numbers, and the names of the columns in order.
-
-    name: of a sheet; empty where a file is one table. caption: what stands above the header. unnamed:
-    columns at the end have no name in the file.
-    """
-
-    rows: list[tuple[int, dict[str, Any]]]
-    columns: list[str]
-    name: str = ""
-    caption: str | None = None
-    notes: dict[str, Any] = {}
-    unnamed: bool = False
-
-
-def names_of(header: Mapping[int, str]) -> list[str]:
-    """Return a name for each column, none twice; a first column without one is an index, and has none.
-
-    header: number of a column from 1 -> what stands in its head.
-    """
-    names: list[str] = []
-    seen: Counter[str] = Counter()
-    for number, written in header.items():
-        name = written.strip() or (f"column {number}" if number > 1 else "")
-        seen[name] += 1
-        names.append(f"{name} ({seen[name]})" if seen[name] > 1 and name else name)
-    return names
-
-
-def named_cells(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
-    """Return the cells of a row that hold something, by the names of their columns."""
-    return {name: cell for name, cell in zip(names, cells, strict=False) if name and cell and cell.strip()}
 
 
 def documents_of(table: FileTable, file: File, options: IngestOptions) -> Iterator[Document]:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from ragstone.corpus.decoding import decode, encoding_note
-from ragstone.corpus.file import File
+from ragstone.files.decoding import decode, encoding_note
+from ragstone.files.file import File
 from ragstone.records import Document
 
 TITLE_LENGTH = 120  # a longer first line is a paragraph

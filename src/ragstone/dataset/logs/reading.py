@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.tables.reading import READERS, read_csv, read_jsonl
+from ragstone.tables.formats import READERS, read_csv, read_jsonl
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
 _ROTATED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}(?:-?\d{2,6})?)$")

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -11,18 +11,16 @@ from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 
 T = TypeVar("T")
-In = TypeVar("In")
-Out = TypeVar("Out")
 
 _encode = msgspec.json.Encoder().encode
 
 
 class StageSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A stage by name, with the settings and the arguments that its builder takes.
+    """A stage by name, with the settings and the arguments that its work is built from.
 
-    name: where its RowWork or its builder stands, `module:NAME`. arguments: values that msgspec can
-    encode; the builder reads one with `argument`, as the type that it has. listening: whether conversations
-    with models are brought back, for calls.jsonl.gz of a run. Paths in it must mean the same on every worker.
+    name: where its RowWork stands, `module:NAME`. arguments: values that msgspec can encode. listening:
+    whether conversations with models are brought back, for calls.jsonl.gz of a run. Paths in it must mean the
+    same on every worker.
     """
 
     name: str
@@ -49,40 +47,27 @@ def stage_spec(name: str, settings: Settings, *, listening: bool = False, **argu
     )
 
 
-class RowOutcome(msgspec.Struct, frozen=True, array_like=True):
-    """What became of one row: any number of rows, as JSON, and the conversations that it took."""
+class RowOutcome(NamedTuple):
+    """What became of one row, as JSON, and the conversations that it took."""
 
-    rows: list[bytes]
-    heard: list[bytes] = []
-
-
-Work = Callable[[bytes], Awaitable[RowOutcome]]
-"""An encoded row -> what became of it. A RagstoneError ends the run; the unforeseen is a recorded failure."""
-
-Builder = Callable[[StageSpec, Session], Awaitable[Work]]
-"""Is called once in the life of a worker, with the worker's own session."""
+    out: bytes
+    heard: list[bytes]
 
 
-def builder_named(name: str) -> Builder:
-    """Return what builds the work that stands at `module:NAME`, a RowWork or a builder itself."""
-    module, _, attribute = name.partition(":")
-    found = getattr(import_module(module), attribute)
-    return builder_of(found) if isinstance(found, RowWork) else cast(Builder, found)
+async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awaitable[RowOutcome]]:
+    """Return the work of a stage on a row in JSON, built with a worker's own session.
 
+    A RagstoneError ends the run; the unforeseen is a recorded failure.
+    """
+    module, _, attribute = spec.name.partition(":")
+    work: RowWork[object, object] = getattr(import_module(module), attribute)
+    given = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
+    done = await work.build(session, **given)
+    decode = msgspec.json.Decoder(work.row).decode
 
-def builder_of(work: RowWork[In, Out]) -> Builder:
-    """Return what builds the work on a worker, from the arguments of its spec."""
+    async def one(row: bytes) -> RowOutcome:
+        with session.call_log.trace() as trace:
+            out = await done(decode(row))
+        return RowOutcome(_encode(out), [_encode(one) for one in trace.exchanges()])
 
-    async def build(spec: StageSpec, session: Session) -> Work:
-        given = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
-        done = await work.build(session, **given)
-        decode = msgspec.json.Decoder(work.row).decode
-
-        async def one(row: bytes) -> RowOutcome:
-            with session.call_log.trace() as trace:
-                out = await done(decode(row))
-            return RowOutcome([_encode(out)], [_encode(one) for one in trace.exchanges()])
-
-        return one
-
-    return build
+    return one

@@ -43,7 +43,6 @@ def connected(settings: Settings) -> Iterator[RayAddress]:
     os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # a message after the end would join whichever Ray is near
     try:
         import ray
-        import ray.data
     except ImportError:
         raise MissingExtra("--engine ray", "ray") from None
     if engine.address:
@@ -117,8 +116,8 @@ def _reach(address: str) -> None:
     """Ray tries an address for a minute; somebody who mistyped it is told at once. Raises ConfigError."""
     if address.startswith("ray://"):
         raise ConfigError(
-            f"{address!r} is an address of Ray's client, by which the desk, and with it the ledger's file, "
-            "would be on another machine. Run the command on a node of the cluster with address = "
+            f"{address!r} is an address of Ray's client, by which the coordinator, and with it the ledger's "
+            "file, would be on another machine. Run the command on a node of the cluster with address = "
             '"auto", or make this machine one: ray start --address HOST:6379 --num-cpus 0'
         )
     if address == "auto":
@@ -150,29 +149,19 @@ def _none_at(address: str, why: str) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Ray tells of its plans, its progress and workers that died in our terminal; our bars do that."""
+    """Ray tells of its plans and of workers that died in our terminal; our bars do that."""
     import ray._private.worker
-    import ray.data
 
-    context = ray.data.DataContext.get_current()
-    before = context.copy()
-    context.enable_progress_bars = False
-    context.print_on_execution_start = False
-    context.execution_options.verbose_progress = False
-    loggers = [logging.getLogger(name) for name in ("ray", "ray.data")]
-    levels = [logger.level for logger in loggers]
-    # There is no other switch: without this, a worker that is started anew is told of on standard output.
-    tells = ray._private.worker._worker_logs_enabled
+    logger = logging.getLogger("ray")
+    # There is no other switch: without this, a worker that is gone is told of on standard output.
+    before = logger.level, ray._private.worker._worker_logs_enabled
     ray._private.worker._worker_logs_enabled = False
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
+    logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        ray._private.worker._worker_logs_enabled = tells
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-        ray.data.DataContext._set_current(before)
+        logger.setLevel(before[0])
+        ray._private.worker._worker_logs_enabled = before[1]
 
 
 def _check_nodes() -> None:
@@ -222,13 +211,6 @@ def check_versions(address: str, python: str, ragstone: str) -> None:
             f"node {address} runs Python {python}, this machine {mine}. Use the same minor version "
             "on all nodes."
         )
-
-
-def living_nodes() -> list[str]:
-    """Return the nodes of the cluster that are there, by Ray's id."""
-    import ray
-
-    return [str(node["NodeID"]) for node in ray.nodes() if node["Alive"]]
 
 
 def no_room(engine: EngineSection) -> str:

@@ -5,14 +5,14 @@ from collections.abc import Awaitable
 from ragstone.errors import DataError, ModelError, RagstoneError
 
 GONE = (
-    "the desk of the run is gone: its process was ended, or the driver's node. What was answered is in the "
-    "ledger: run the same command again."
+    "the coordinator of the run is gone: its process was ended, or the driver's node. What was answered is "
+    "in the ledger: run the same command again."
 )
 AGAIN = "What was answered is in the ledger: run the same command again."
 
 
-async def of_desk(reply: Awaitable[object]) -> object:
-    """Return what the desk replies. Raises ModelError where it is gone."""
+async def of_coordinator(reply: Awaitable[object]) -> object:
+    """Return what the coordinator replies. Raises ModelError where it is gone."""
     from ray.exceptions import RayError
 
     try:

@@ -4,6 +4,7 @@ Written to the interface that ray.data.llm documents (Ray 2.60). It has not run 
 all around the processor, with another function in its place.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,10 @@ def processed(model: str, settings: Settings, prompts: Sequence[Prompt]) -> Iter
         n_gpus = int(ray.cluster_resources().get("GPU", 0))
         _check(model, n_gpus)
         processor = _processor(model, engine, n_gpus)
+        plans = ray.data.DataContext.get_current()
+        plans.enable_progress_bars = plans.print_on_execution_start = False
+        plans.execution_options.verbose_progress = False
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
         try:
             rows = ray.data.from_items([row_of(at, prompt) for at, prompt in enumerate(prompts)])
             yield from read_rows_of(processor(rows).iter_rows(), prompts)

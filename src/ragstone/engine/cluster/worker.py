@@ -1,41 +1,29 @@
-"""A worker: rows of one stage at a time, with a session of its own whose calls go by what all share."""
+"""A worker: blocks of rows of one stage, with a session of its own whose calls go by what all share."""
 
 import asyncio
-import random
+import contextlib
+import os
 import traceback
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from typing import NamedTuple
 
-import msgspec
-
-from ragstone.config import ModelSettings
-from ragstone.engine.cluster.blocks import BlockMade
-from ragstone.engine.cluster.desk_ledger import DeskLedger
-from ragstone.engine.cluster.line import Channel
-from ragstone.engine.cluster.messages import (
-    CircuitOpened,
-    Counted,
-    Met,
-    Pause,
-    Reserve,
-    Settle,
-    SlotShare,
-    Works,
-)
-from ragstone.engine.cluster.shared_limits import SharedEndpoint
-from ragstone.engine.cluster.spec import RowOutcome, StageSpec, Work, builder_named
+from ragstone.engine.cluster.channel import Channel, Exchange
+from ragstone.engine.cluster.coordinator import Coordinator
+from ragstone.engine.cluster.leases import SharedBudget, SharedLedger
+from ragstone.engine.cluster.spec import RowOutcome, StageSpec, build_work
 from ragstone.engine.local import STOP_S
 from ragstone.engine.progress import silent
-from ragstone.engine.session import Session
-from ragstone.engine.session import WorkerShare as SharedSession
+from ragstone.engine.session import Session, WorkerShare
 from ragstone.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.llm import Budget, Caps
-from ragstone.llm.limits import CallsStopped, GivenUp, Limits, RetryPolicy, own_limits
+from ragstone.llm.limits import CallsStopped, GivenUp
 
-KINDS = {kind.__name__: kind for kind in (ConfigError, DataError, ModelError, GivenUp, RagstoneError)}
+COUNT_S = 0.5  # how often a worker says what it has counted
+KINDS = (ConfigError, DataError, GivenUp, ModelError, RagstoneError)  # a kind before those that it is of
 
 
-class Begin(msgspec.Struct, frozen=True, kw_only=True):
+class Begin(NamedTuple):
     """What a worker begins with. secret: that of the project. environment: names of keys, and the keys."""
 
     spec: StageSpec
@@ -45,91 +33,83 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
 
 
-class SharedBudget:
-    """What a worker's doors share with those of the others, through the desk."""
+class BlockMade(NamedTuple):
+    """What became of a block: each row of it, None where the run was stopped before it was finished.
 
-    def __init__(self, line: Channel, caps: Caps) -> None:
-        self._line = line
-        self._capped = not (caps.calls is None and caps.tokens is None and caps.usd is None)
-        self._endpoints: dict[str, SharedEndpoint] = {}
+    error: what ends the run, at the first row that is lacking at the end.
+    """
 
-    async def reserve(self, number: int, tokens: int, usd: float) -> None:
-        """Reserve at the desk; without a cap nobody needs to wait for that."""
-        if self._capped:
-            await self._line.ask(lambda n: Reserve(n, number, tokens, usd), hurry=True)
-        else:
-            self._line.tell(Reserve(0, number, tokens, usd))
-
-    def settle(self, number: int, tokens: int, usd: float) -> None:
-        """Tell the desk what a call used."""
-        self._line.tell(Settle(number, tokens, usd))
-
-    def limits(
-        self, endpoint: str, concurrency: int, settings: ModelSettings, retry_policy: RetryPolicy
-    ) -> Limits:
-        """Return the limits of an endpoint that all workers ask; a model in this process has its own."""
-        if not endpoint or endpoint.startswith("llamacpp/"):
-            return own_limits(concurrency, settings, retry_policy, random.Random(0))
-        if endpoint not in self._endpoints:
-            self._endpoints[endpoint] = SharedEndpoint(endpoint, self._line, concurrency, settings)
-        return self._endpoints[endpoint].limits
-
-    def hear(self, told: SlotShare | Pause | Works | CircuitOpened) -> None:
-        """Pass on what the desk says of an endpoint."""
-        if told.endpoint in self._endpoints:
-            self._endpoints[told.endpoint].hear(told)
+    made: list[RowOutcome | None]
+    error: Exception | None = None
 
 
-class Worker:
-    """Lives on one event loop, from `open_worker` to the end of the run."""
+class StageWorker:
+    """Lives on one event loop until its process ends. What is wrong with its stage is found by each block."""
 
-    def __init__(self, begin: Begin, line: Channel, shared: SharedBudget, stack: AsyncExitStack) -> None:
+    def __init__(self, begin: Begin, exchange: Exchange) -> None:
+        """exchange: how calls come to the coordinator."""
+        for name, text in begin.environment.items():
+            os.environ.setdefault(name, text)
         self._begin = begin
-        self._line = line
+        self._channel = Channel(exchange, self._lost)
+        self._stack = AsyncExitStack()
+
+    async def open(self) -> None:
+        """Begin to live."""
+        begin = self._begin
         self._loop = asyncio.get_running_loop()
         self._halted = asyncio.Event()
-        self._work: asyncio.Future[Work] | None = None
-        self.budget = Budget(begin.caps, shared)
-        # A database is asked by each worker itself; a file is the desk's.
-        ledger = None if begin.spec.settings.ledger.url else DeskLedger(line, offline=begin.offline)
-        self.session = Session(
+        self._work: asyncio.Future[Callable[[bytes], Awaitable[RowOutcome]]] | None = None
+        self._budget = Budget(begin.caps, SharedBudget(self._channel, begin.caps))
+        # A database is asked by each worker itself; a file is the coordinator's.
+        by_url = begin.spec.settings.ledger.url is not None
+        ledger = None if by_url else SharedLedger(self._channel, offline=begin.offline)
+        self._session = Session(
             begin.spec.settings,
-            stack,
+            self._stack,
             begin.caps,
             begin.offline,
             silent,
-            worker=SharedSession(self.budget, ledger, begin.secret, begin.spec.listening),
+            worker=WorkerShare(self._budget, ledger, begin.secret, begin.spec.listening),
         )
+        self._channel.start()
+        self._counting = asyncio.create_task(self._count_on())
 
-    def halt(self) -> None:
-        """Begin no call from now on; may be called from any thread."""
-        self._loop.call_soon_threadsafe(self._halt)
+    async def close(self) -> None:
+        """End, where the process does not."""
+        self._counting.cancel()
+        await self._stack.aclose()
+        await asyncio.to_thread(self._channel.close)
 
-    async def block(self, number: int, rows: Sequence[bytes]) -> BlockMade:
+    async def halt(self) -> None:
+        """Begin no call from now on."""
+        self._session.models.stop()
+        self._halted.set()
+
+    async def block(self, rows: Sequence[bytes]) -> BlockMade:
         """Return what becomes of the rows of a block, all of them at once."""
         if self._halted.is_set():
-            return BlockMade(number, [None] * len(rows))
+            return BlockMade([None] * len(rows))
         try:
-            work = await self._built()
-        except RagstoneError as mistake:
-            return BlockMade(number, [], described(mistake))
+            if self._work is None:
+                self._work = asyncio.ensure_future(build_work(self._begin.spec, self._session))
+            work = await asyncio.shield(self._work)
+        except Exception as mistake:  # noqa: BLE001 - it is raised where the rows are awaited
+            return BlockMade([], portable(mistake))
         tasks = [asyncio.ensure_future(work(row)) for row in rows]
         await self._finish(tasks)
-        self.count()
-        return _gathered(number, tasks)
+        await self._count()
+        return _gathered(tasks)
 
-    def count(self) -> None:
-        """Tell the desk what was counted so far."""
-        for model, (identity, list_price) in self.session.models.opened().items():
-            self._line.tell(Met(model, identity, list_price))
-        self._line.tell(Counted(self.budget.spent()))
+    async def _count(self) -> None:
+        """Say what was counted so far; returns when that was heard."""
+        with contextlib.suppress(ModelError):  # counts are not worth a block
+            await self._channel.ask(Coordinator.count, self._budget.spent(), self._session.models.opened())
 
-    async def _built(self) -> Work:
-        """Return the stage, built when it is first needed; a mistake in it is found by every block."""
-        if self._work is None:
-            build = builder_named(self._begin.spec.name)
-            self._work = asyncio.ensure_future(build(self._begin.spec, self.session))
-        return await asyncio.shield(self._work)
+    async def _count_on(self) -> None:
+        while True:
+            await asyncio.sleep(COUNT_S)
+            await self._count()
 
     async def _finish(self, tasks: Sequence["asyncio.Future[RowOutcome]"]) -> None:
         """Wait for all rows; when the run is stopped, for those that come within STOP_S."""
@@ -143,35 +123,27 @@ class Worker:
                 task.cancel()
             await ending
 
-    def _halt(self) -> None:
-        self.session.models.stop()
-        self._halted.set()
+    def _lost(self) -> None:
+        """What is answered from now on could not be kept."""
+        asyncio.run_coroutine_threadsafe(self.halt(), self._loop)
 
 
-def _gathered(number: int, tasks: Sequence["asyncio.Future[RowOutcome]"]) -> BlockMade:
+def _gathered(tasks: Sequence["asyncio.Future[RowOutcome]"]) -> BlockMade:
     made: list[RowOutcome | None] = []
     for task in tasks:
         mistake = None if task.cancelled() else task.exception()
         if task.cancelled() or isinstance(mistake, CallsStopped):
             made.append(None)
         elif mistake is not None:
-            return BlockMade(number, made, described(mistake))
+            return BlockMade(made, portable(mistake))
         else:
             made.append(task.result())
-    return BlockMade(number, made)
+    return BlockMade(made)
 
 
-def described(mistake: BaseException) -> tuple[str, str]:
-    """Return an error as it is sent: its type and its words; for the unforeseen, its traceback."""
-    if isinstance(mistake, RagstoneError):
-        name = next(kind.__name__ for kind in type(mistake).__mro__ if kind.__name__ in KINDS)
-        return name, str(mistake)
-    return "", "".join(traceback.format_exception(mistake))
-
-
-def error_of(described: tuple[str, str]) -> Exception:
-    """Return the error that a worker described."""
-    name, words = described
-    if not name:
-        return RuntimeError(f"on a worker:\n{words}")
-    return KINDS[name](words)
+def portable(mistake: BaseException) -> Exception:
+    """Return an error as any process can read it: one of ours by its words, else with its traceback."""
+    for kind in KINDS:
+        if isinstance(mistake, kind):
+            return kind(str(mistake))
+    return RuntimeError("on a worker:\n" + "".join(traceback.format_exception(mistake)))

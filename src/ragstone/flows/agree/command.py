@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Seed
-from ragstone.console.printing import show, show_json
+from ragstone.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.agreement.card import ReportCard
-    from ragstone.agreement.corrected import CorrectedMean
+    from ragstone.agreement.corrected_mean import CorrectedMean
 
 
+@reads_rows
 def agree(
-    judgements: Annotated[Path, typer.Argument(help="What the judges said.")],
+    judgements: Annotated[Path, typer.Argument(help="What the judges said: a file, or a run.")],
     labels: Annotated[Path, typer.Argument(help="What people said: question_id, system, score.")],
     *,
     metric: Annotated[
@@ -27,33 +29,48 @@ def agree(
         typer.Option("--threshold", help="JUDGE=SCORE: from there on it says 1; for labels that are 0 or 1."),
     ] = None,
     mapping: Annotated[
-        list[str] | None, typer.Option("--map", help="LABEL=SCORE: what a label is on the judge's scale.")
+        list[str] | None,
+        typer.Option("--map", help="LABEL=SCORE, e.g. good=1,bad=0: what it is on the judge's scale."),
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            "--by", help="Group answers by this column too, e.g. crop; lang and tags need no asking."
-        ),
+        typer.Option("--by", help="Group answers by this column too; lang and tags need no asking."),
     ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the report cards as an HTML page to this file.")
     ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option("--sheet", help="The answer sheet: its texts stand beside disagreements.")
+    ] = None,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
+    """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines.
+
+    Examples:
+
+    - `ragstone agree judgements.jsonl labels.jsonl`
+    - `ragstone agree judgements.jsonl labels.csv --threshold correctness=0.5 --page cards.html`
+    """
     from ragstone.agreement.corrected import corrected_means
     from ragstone.agreement.grading import report_cards
-    from ragstone.records import Judgement, Label
+    from ragstone.flows.agree.labels import with_metrics, with_texts
+    from ragstone.records import Answer, Judgement, Label
+    from ragstone.stages.given import answers_of, judgements_of
     from ragstone.tables import keep_sources, read_rows
 
+    sheet = sheet or answers_of(judgements)
     if page:
-        keep_sources([page], [judgements, labels])
-    judged = [row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)]
-    said = list(read_rows(labels, Label))
+        keep_sources([page], [judgements, labels, *([sheet] if sheet else [])])
+    words, mapped = _mapping(mapping)
+    judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
+    said, note = with_metrics([*read_rows(labels, Label, words=words)], {row.metric for row in judged})
+    if note:
+        say(note)
+    if sheet:
+        said = with_texts(said, read_rows(sheet, Answer))
     thresholds = _numbers(threshold, "--threshold")
     _check_known(thresholds, {row.judge for row in judged})
-    mapped = {_number(label, "--map"): score for label, score in _numbers(mapping, "--map").items()} or None
     cards = report_cards(judged, said, threshold=thresholds, mapping=mapped, by=by or (), seed=seed)
     corrected = corrected_means(judged, said, threshold=thresholds, mapping=mapped, seed=seed)
     _tell(cards, corrected, page, json=json)
@@ -96,6 +113,22 @@ def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
     return found
 
 
+def _mapping(given: list[str] | None) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return word -> score, and number -> score, of `good=1,bad=0` or `3=1`. Raises ConfigError."""
+    scores = _numbers([part for text in given or () for part in text.split(",")], "--map")
+    numbers = {float(label): score for label, score in scores.items() if _is_number(label)}
+    words = {label: score for label, score in scores.items() if not _is_number(label)}
+    # What words stand for is on the judge's scale already.
+    return words, {**{score: score for score in words.values()}, **numbers} if numbers else None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
 def _number(text: str, option: str, given: str | None = None) -> float:
     """Return the number that a text is. Raises ConfigError, also for nan and inf."""
     from ragstone.errors import ConfigError
@@ -106,7 +139,7 @@ def _number(text: str, option: str, given: str | None = None) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        form = "LABEL=SCORE, both numbers" if option == "--map" else "NAME=NUMBER"
+        form = "LABEL=SCORE, a score being a number" if option == "--map" else "NAME=NUMBER"
         raise ConfigError(f"{option} {given or text!r}: write {form}, e.g. {example}.")
     return number
 

@@ -1,10 +1,12 @@
 """Questions -> an answer sheet."""
 
+from collections import Counter
+
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
-from ragstone.engine.manifest import made_from
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
@@ -67,17 +69,21 @@ def answer_to_file(
                 if corpus.chunks
                 else []
             )
-            made = answer_rows(questions, rankings, corpus.chunks, session, documents=corpus.documents)
+            from_ledger: Counter[str] = Counter()
+            chunks, documents = corpus.chunks, corpus.documents
+            made = answer_rows(
+                questions, rankings, chunks, session, documents=documents, from_ledger=from_ledger
+            )
             named = (settings.questions.path, *settings.documents.paths)
             digest = made_from(settings, "answer", [settings.path(one) for one in named if one])
             await write_stream(
                 made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
             )
-            calls, kept = session.calls(), session.kept
+            calls = session.calls()
         return AnswerSummary(
             n_answers=len(answers),
             n_failed=sum(answer.error is not None for answer in answers),
-            notes=system_notes(answers, kept, settings),
+            notes=system_notes(answers, from_ledger, settings),
             failed=calls.failed,
             calls=calls,
             output=str(output),

@@ -1,41 +1,44 @@
 """`ragstone answer`: questions -> an answer sheet, by the built-in RAG or an application of [systems]."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import Limit, Model, OutputPlace
+from ragstone.console.columns import reads_rows
+from ragstone.console.options import AnsweredBy, DocumentPaths, Limit, Model, OutputPlace, QuestionsFile
 from ragstone.console.printing import say, show_json
 
 if TYPE_CHECKING:
-    from ragstone.config import Settings
     from ragstone.flows.answer.answering import AnswerSummary
 
-SYSTEM = "One of [systems], module:function, or a prompt of the built-in RAG: strict, bare, a .toml file."
 
-
+@reads_rows
 @asks_models("batch", "keep_failures", "engine", without=["strict"])
 def answer(
     *,
-    questions: Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")] = None,
-    documents: Annotated[
-        list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
-    ] = None,
+    questions: QuestionsFile = None,
+    documents: DocumentPaths = None,
     model: Model = None,
-    system: Annotated[str | None, typer.Option("--system", help=SYSTEM)] = None,
+    system: AnsweredBy = None,
     retriever: Annotated[str | None, typer.Option("--retriever", help="bm25, dense or hybrid.")] = None,
     k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
     output: OutputPlace = "answers.jsonl",
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Answer every question, by an application or from what is retrieved; options go before ragstone.toml."""
+    """Answer every question, by an application or from what is retrieved; options go before ragstone.toml.
+
+    Examples:
+
+    - `ragstone answer --questions questions.jsonl --documents handbook/ --model openai/gpt-4o-mini`
+    - `ragstone answer --questions questions.jsonl --system my_app:reply`
+    """
     from ragstone.config import choose
     from ragstone.flows.answer.answering import answer_to_file
     from ragstone.stages.answer import forecast_answering
+    from ragstone.systems.chosen import answered_by
     from ragstone.tables.storage import absolute
 
     settings = choose(asking.settings(), "questions", path=questions and absolute(questions), limit=limit)
@@ -43,7 +46,7 @@ def answer(
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
     settings = choose(settings, "answer", model=model)
     if system:
-        settings = _answered_by(system, settings)
+        settings = answered_by(settings, system)
     asking.tell_forecast(lambda: forecast_answering(settings), output)
     summary = answer_to_file(
         settings,
@@ -67,15 +70,3 @@ def _say(summary: "AnswerSummary") -> None:
     say(f"{summary.n_answers} answers in {summary.output}; {summary.n_failed} failed. {asked}")
     for note in summary.notes:
         say(note)
-
-
-def _answered_by(system: str, settings: "Settings") -> "Settings":
-    """Return the settings in which this answers: a system, or the built-in application with this prompt."""
-    from ragstone.config import choose
-    from ragstone.systems.chosen import check_prompt, chosen_system, is_system
-
-    if is_system(system, settings):
-        return chosen_system(settings, system)[0]
-    check_prompt(system, settings)
-    prompt = str(Path(system).absolute()) if system.endswith(".toml") else system
-    return chosen_system(choose(settings, "answer", prompt=prompt), None, built_in=True)[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.options import AsJson, Config
-from ragstone.console.printing import say, show, show_json, told_plainly
+from ragstone.console.printing import plural, say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
     from ragstone.assistant.knowledge.entry import Advance, BuildResult, Entry
@@ -37,7 +37,13 @@ def build(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Read new and changed documents, tag, cut and embed them; drop those that are gone from their folder."""
+    """Read new and changed documents, tag, cut and embed them; drop those that are gone from their folder.
+
+    Examples:
+
+    - `ragstone assistant build handbook/`
+    - `ragstone assistant build --config assistant.toml`
+    """
     from ragstone.assistant.building import build_knowledge
     from ragstone.config import load_settings
 
@@ -63,7 +69,7 @@ def list_(*, config: Config = None, json: AsJson = False) -> None:
         return
     show(*map(_line, entries))
     n_passages = sum(entry.n_passages for entry in entries)
-    say(f"{_n(len(entries), 'document')}, {_n(n_passages, 'passage')}.")
+    say(f"{plural(len(entries), 'document')}, {plural(n_passages, 'passage')}.")
 
 
 def remove(
@@ -118,14 +124,14 @@ def _tell(built: "BuildResult") -> None:
             f"{len(built.left_out):6,}  left out, since they were removed; name the file itself to take it in"
         )
     show(
-        f"{_n(built.n_documents, 'document')}, {_n(built.n_passages, 'passage')}; "
-        f"{_n(built.n_embedded, 'text')} embedded now."
+        f"{plural(built.n_documents, 'document')}, {plural(built.n_passages, 'passage')}; "
+        f"{plural(built.n_embedded, 'text')} embedded now."
     )
     show(f"languages: {_listed(built.languages)}")
     for key, counts in built.tags.items():
-        show(f"{key}: {_listed(counts)}; {_n(built.untagged[key], 'document')} without one")
+        show(f"{key}: {_listed(counts)}; {plural(built.untagged[key], 'document')} without one")
     if built.topics:
-        show(f"{_n(len(built.topics), 'topic')}: {_listed(built.topics, '; ')}")
+        show(f"{plural(len(built.topics), 'topic')}: {_listed(built.topics, '; ')}")
 
 
 def _listed(counts: Mapping[str, int], between: str = ", ") -> str:
@@ -142,8 +148,4 @@ def _line(entry: "Entry") -> str:
     tags = [f"{key} {', '.join(values)}" for key, values in entry.tags.items()]
     parts = [entry.lang or "", f"{entry.n_pages} pages" if entry.n_pages else "", *tags, entry.topic or ""]
     title = "" if entry.title == entry.id else f"  {entry.title}"
-    return f"{entry.id}{title}  ({'; '.join([_n(entry.n_passages, 'passage'), *filter(None, parts)])})"
-
-
-def _n(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{entry.id}{title}  ({'; '.join([plural(entry.n_passages, 'passage'), *filter(None, parts)])})"

@@ -19,14 +19,14 @@ from ragstone.flows.attack.probes import JudgedRows, ProbePlan, comparable_rows,
 from ragstone.flows.attack.rates import attempts_of, can_flip, flips_shown, gate, rates_of
 from ragstone.flows.attack.rows import BAD, attackable_rows, is_base
 from ragstone.judging import Judge
-from ragstone.judging.leaves import model_name
+from ragstone.judging.leaves import members_of, model_name
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.report.attack import ATTACK, AttackSummary, JudgeAttacked, attack_document
 from ragstone.report.render.html import write_page
 from ragstone.report.wording import statuses
-from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.judge import AnyJudge, judge_rows, load_judges
 from ragstone.tables import check_output, held, read_rows, write_rows
 from ragstone.version import __version__
 
@@ -86,7 +86,7 @@ def plan_attack(
 
 
 def attack(
-    judges: Iterable[str | Path | Judge],
+    judges: Iterable[AnyJudge],
     *,
     model: str | None = None,
     sheet: str | Path | None = None,
@@ -156,7 +156,7 @@ def run_attack(
             summary = AttackSummary(
                 name=", ".join(judge.name for judge in judges),
                 version=__version__,
-                models=session.roles(),
+                models=session.roles(members_of(judges)),
                 judges=attacked,
                 calls=session.calls(),
                 notes=_notes(attacked, judges, plan),
@@ -206,7 +206,7 @@ async def _attack(
         judge=judge.name,
         metric=judge.measures,
         model=model_name(judge, session.settings.judge.model or NO_MODEL),
-        prompt_version=judge.version,
+        prompt_version=judge.prompt_version,
         scale=judge.scale,
         n_rows=len(rows) if single else 0,
         plain=count_statuses(plain),

@@ -7,6 +7,7 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, Model, SeedOfRun
 from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_json
 
@@ -33,6 +34,7 @@ MostFlips = Annotated[float | None, typer.Option("--most-flips", min=0, max=1, h
 Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")]
 
 
+@reads_rows
 @asks_models()
 def attack(
     *,
@@ -51,6 +53,11 @@ def attack(
     """Attack judges with texts that try to set their own verdict, and probe what else moves them.
 
     Exit code 3: of a judge nothing could be measured, or the gate cannot tell.
+
+    Examples:
+
+    - `ragstone attack --judge correctness --model openai/gpt-4o-mini`
+    - `ragstone attack --judge my-judge.toml --sheet answers.jsonl --most-flips 0.05`
     """
     from ragstone.config import choose
     from ragstone.flows.attack.attacking import JUDGED, forecast_attack, plan_attack, run_attack

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ragstone.config import Section, convert_section, parse_toml
-from ragstone.corpus.language import detect_language
+from ragstone.files.language import detect_language
 from ragstone.judging import Judge
 from ragstone.records import Answer, Context
 

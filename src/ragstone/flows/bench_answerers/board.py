@@ -36,7 +36,7 @@ from ragstone.flows.bench_answerers.values import (
 )
 from ragstone.judging.judging import CUT_OFF
 from ragstone.records import Question
-from ragstone.retrieval.evaluate import MOST_VALUES
+from ragstone.retrieval.summary import MOST_VALUES
 from ragstone.statistics import Estimate
 from ragstone.statistics.paired import PairedTest, paired_tests
 

@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 
 from ragstone.agreement.judge_board import LeftOutCell
-from ragstone.config import Condition, RagSystem, Sampling, Settings
+from ragstone.config import Condition, ExtractiveSystem, RagSystem, Sampling, Settings
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.answer_board import AnswerCell
@@ -22,6 +22,7 @@ from ragstone.stages.corpus import ChunkedCorpus, load_corpus
 from ragstone.stages.given import asked_questions
 from ragstone.stages.judge import judge_rows, load_judges
 from ragstone.stages.retrieve import rank_questions, retriever_deps
+from ragstone.systems.chosen import system_of
 
 
 class BenchInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +54,10 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
         raise ConfigError(
             "a bench of answerers needs questions: name the file as path in [questions] of ragstone.toml."
         )
-    own = [settings.systems[cell.name] for cell in grid.cells if cell.is_system]
-    searching = needs_passages(grid) or any(isinstance(system, RagSystem) for system in own)
+    own = [system_of(cell.name, settings) for cell in grid.cells if cell.is_system]
+    searching = needs_passages(grid) or any(
+        isinstance(system, RagSystem | ExtractiveSystem) for system in own
+    )
     if searching and not settings.documents.paths:
         raise ConfigError(
             "a bench of answerers needs documents: name them as paths in [documents] of ragstone.toml. Only "

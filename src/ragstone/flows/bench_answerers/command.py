@@ -23,7 +23,13 @@ def answerers(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Answer the questions with every model and prompt of [bench.answerers], under each condition."""
+    """Answer the questions with every model and prompt of [bench.answerers], under each condition.
+
+    Examples:
+
+    - `ragstone bench answerers`
+    - `ragstone bench answerers --race --budget 5usd`
+    """
     from ragstone.config import choose
     from ragstone.flows.bench_answerers.grid import (
         answer_bench_folder,

@@ -9,6 +9,7 @@ from ragstone.config import Condition, Settings
 from ragstone.errors import ConfigError, nearest
 from ragstone.experiments.answer_board import AnswerCell, short_model
 from ragstone.records import Answer, Judgement, Question
+from ragstone.systems.chosen import named_systems
 from ragstone.systems.prompting import AnsweringPrompt, load_prompt
 
 CLOSED_BOOK = "closed_book"  # the prompt that ships for the condition `none`
@@ -119,10 +120,10 @@ def _check_named(settings: Settings, models: Sequence[str]) -> None:
             "openai/gpt-4o-mini, or as model in the table [answer], or name systems of [systems]."
         )
     for name in declared.systems:
-        if name not in settings.systems:
+        known = named_systems(settings)
+        if name not in known:
             raise ConfigError(
-                f"[bench.answerers] systems: no system {name!r} in [systems]. "
-                + (nearest(name, settings.systems) if settings.systems else "Declare it there.")
+                f"[bench.answerers] systems: no system {name!r} in [systems]. {nearest(name, known)}"
             )
     if models and not declared.conditions:
         raise ConfigError("[bench.answerers] conditions is empty: name at least one, e.g. `retrieved`.")

@@ -18,11 +18,11 @@ from ragstone.agreement.judge_board import (
     JudgingSpent,
     LeftOutCell,
     SpreadOfRuns,
+    place_of,
 )
 from ragstone.agreement.pairing import Human, Key, human_scores
 from ragstone.config import AgreementMeasure, JudgesBench
 from ragstone.errors import DataError
-from ragstone.experiments.paired import place_of
 from ragstone.flows.bench_judges.planning import JudgeGrid
 from ragstone.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
@@ -414,7 +414,7 @@ def _order(
     standings = [
         JudgeStanding(
             place=place,
-            verdict=place_of(comparison),
+            verdict=place_of(comparison.verdict if comparison else None),
             comparison=comparison,
             **{name: getattr(one, name) for name in RankedCell.__struct_fields__ if name != "worth"},
         )

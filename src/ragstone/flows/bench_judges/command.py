@@ -20,7 +20,13 @@ def judges(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Measure every judge, model and way to ask that [bench.judges] declares on one labelled sheet."""
+    """Measure every judge, model and way to ask that [bench.judges] declares on one labelled sheet.
+
+    Examples:
+
+    - `ragstone bench judges`
+    - `ragstone bench judges --limit 50 --forecast`
+    """
     from ragstone.config import choose
     from ragstone.flows.bench_judges.grid import bench_judges, forecast_judge_bench, judge_bench_folder
     from ragstone.report.benches.judges import judge_bench_document

@@ -148,13 +148,13 @@ async def judge_cell(
 ) -> JudgedCell:
     """Return the judgements of one cell. Raises ModelError when no call can succeed."""
     judge, meter = grid.judges[cell.judge], Meter()
-    means = await judge_context(session, [judge], None if cell.model == NO_MODEL else cell.model)
+    context = await judge_context(session, [judge], None if cell.model == NO_MODEL else cell.model)
     # A judge that asks no model says the same each time.
     n_runs = session.settings.bench.judges.repeats if judge.needs_model else 1
     runs = []
     for run in range(n_runs):
-        metered = meter.metered(means, run)
-        judged = judge_rows(lambda: answers, [judge], session, len(answers), means=metered)
+        metered = meter.metered(context, run)
+        judged = judge_rows(lambda: answers, [judge], session, len(answers), context=metered)
         runs.append([row async for row in judged])
     tried = [row for rows in runs for row in rows if row.metric == judge.measures]
     n_judged = sum(row.status not in ("not_applicable", "app_error") for row in tried)
@@ -204,12 +204,12 @@ class Meter:
         self._seconds: list[float | None] = []
         self._costs: list[float | None] = []
 
-    def metered(self, means: JudgeContext, run: int = 0) -> JudgeContext:
-        """Return the means, listened to. run: the number of the repetition, from 0.
+    def metered(self, context: JudgeContext, run: int = 0) -> JudgeContext:
+        """Return the context, listened to. run: the number of the repetition, from 0.
 
         Each run asks anew: it draws samples of its own, so the ledger does not answer one for the other.
         """
-        return means.wrapped(lambda ask: self._metered(ask, run))
+        return context.wrapped(lambda ask: self._metered(ask, run))
 
     def _metered(self, ask: Ask, run: int) -> Ask:
         async def metered(prompt: Prompt) -> Reply:

@@ -159,7 +159,7 @@ async def answer_both(
     for question in asked:
         if question.kind == "true_false" and question.reference:
             reference_truth(question)
-    means = AnsweringDeps(
+    deps = AnsweringDeps(
         ask=await session.models.ask(settings.model or ""),
         secret=session.secret(),
         statements=load_prompt(STATEMENTS),
@@ -170,7 +170,7 @@ async def answer_both(
     answered = []
     for retriever, of_index in indexes.items():
         for index, rankings in ((OWN, own_rankings(of_index, asked)), (ALL, of_index[ALL])):
-            answers = await _answers_from(asked, rankings, means, session, f"{retriever}, {index}")
+            answers = await _answers_from(asked, rankings, deps, session, f"{retriever}, {index}")
             judged = {
                 row.question_id: row
                 async for row in judge_rows(lambda answers=answers: answers, load_judges(JUDGES), session)  # type: ignore[misc]
@@ -189,7 +189,7 @@ async def answer_both(
 async def _answers_from(
     asked: Sequence[Question],
     rankings: Sequence[Ranking],
-    means: AnsweringDeps,
+    deps: AnsweringDeps,
     session: Session,
     system: str,
 ) -> list[Answer]:
@@ -197,10 +197,10 @@ async def _answers_from(
     model = (session.settings.answer.model or "").rpartition("/")[2]
 
     async def work(question: Question) -> Answer:
-        contexts = contexts_of(by_question[question.id], means.chunks, means.documents)
-        prompt = means.statements if question.kind == "true_false" else means.others
+        contexts = contexts_of(by_question[question.id], deps.chunks, deps.documents)
+        prompt = deps.statements if question.kind == "true_false" else deps.others
         named = f"{system}/{prompt.name}/{model}"
-        return await answer_question(question, contexts, prompt, means.ask, system=named, secret=means.secret)
+        return await answer_question(question, contexts, prompt, deps.ask, system=named, secret=deps.secret)
 
     with session.progress(f"answer {system}", len(asked), session.state) as advance:
         answers = []

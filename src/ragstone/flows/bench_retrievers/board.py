@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
+from ragstone.agreement.judge_board import place_of
 from ragstone.errors import DataError
 from ragstone.experiments.leaderboard import (
     Configuration,
@@ -15,7 +16,7 @@ from ragstone.experiments.leaderboard import (
     Standing,
     Timing,
 )
-from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable, place_of
+from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.evaluate import QueryMeasures, groups_by_lang, groups_by_tag, mean_measures
 from ragstone.retrieval.relevance import relevant_documents
@@ -104,7 +105,7 @@ def _standing(
     return Standing(
         place=place,
         configuration=cell.configuration,
-        verdict=place_of(comparison),
+        verdict=place_of(comparison.verdict if comparison else None),
         comparison=comparison,
         measures={str(k): mean_measures(of_k, seed=seed).measures for k, of_k in cell.by_k.items()},
         by_lang={lang: group.measures[label] for lang, group in by_lang.items() if group.measures},

@@ -15,7 +15,13 @@ def retrievers(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Measure every configuration that [bench.retrievers] declares, on the same questions."""
+    """Measure every configuration that [bench.retrievers] declares, on the same questions.
+
+    Examples:
+
+    - `ragstone bench retrievers`
+    - `ragstone bench retrievers --limit 50 --forecast`
+    """
     from ragstone.flows.bench_retrievers.grid import bench_folder, bench_retrievers, forecast_bench
     from ragstone.report.benches.retrievers import bench_document
 
@@ -36,7 +42,13 @@ def languages(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Study whether translations of the documents help: the own language's index against that of all."""
+    """Study whether translations of the documents help: the own language's index against that of all.
+
+    Examples:
+
+    - `ragstone bench languages`
+    - `ragstone bench languages --limit 50`
+    """
     from ragstone.config import choose
     from ragstone.flows.bench_retrievers.study import bench_languages, forecast_study, study_folder
     from ragstone.report.benches.languages import study_document

@@ -120,7 +120,7 @@ async def search_all(
     settings, lang_of = session.settings, rows.lang_of
     parts = {lang: [chunk for chunk in chunks if lang_of[chunk.document_id] == lang] for lang in rows.langs}
     parts[ALL] = list(chunks)
-    means = _without_lang(retriever_deps(session, rows.documents))
+    deps = _without_lang(retriever_deps(session, rows.documents))
     found: dict[str, Indexes] = {}
     failed: list[FailedRetriever] = []
     retrievers = list(dict.fromkeys(settings.bench.languages.retrievers))
@@ -129,7 +129,7 @@ async def search_all(
             indexes: dict[str, list[Ranking]] = {}
             try:
                 for index, some in parts.items():
-                    search = await build_search(name, some, means)
+                    search = await build_search(name, some, deps)
                     indexes[index] = await search(rows.questions, settings.bench.languages.k)
                     advance()
             except ConfigError:
@@ -152,11 +152,11 @@ def _write_rankings(folder: Path, indexes_of: Mapping[str, Indexes]) -> None:
             write_rows(path, rankings, Ranking, force=True)
 
 
-def _without_lang(means: RetrieverDeps) -> RetrieverDeps:
-    """Return means whose filter lets every language through: which index has it is what is studied."""
-    kept = means.filter
+def _without_lang(deps: RetrieverDeps) -> RetrieverDeps:
+    """Return deps whose filter lets every language through: which index has it is what is studied."""
+    kept = deps.filter
     return msgspec.structs.replace(
-        means,
+        deps,
         filter=ChunkFilter(
             where={key: value for key, value in kept.where.items() if key != "lang"},
             match=tuple(key for key in kept.match if key != "lang"),

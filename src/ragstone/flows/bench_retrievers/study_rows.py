@@ -7,8 +7,8 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.corpus.file import Skipped
-from ragstone.corpus.language import detect_language
 from ragstone.errors import ConfigError, DataError, nearest
+from ragstone.files.language import detect_language
 from ragstone.records import Document, Question
 from ragstone.retrieval.relevance import relevant_documents, same_documents
 from ragstone.stages.corpus import read_documents

@@ -42,21 +42,21 @@ class Watch:
     the first time. Only embedders of this process are: others cost money each time.
     """
 
-    def __init__(self, means: RetrieverDeps, session: Session | None = None) -> None:
+    def __init__(self, deps: RetrieverDeps, session: Session | None = None) -> None:
         self.fresh = False
         self.recorded_s = 0.0
         self.n_asked = 0
-        self._means = means
+        self._deps = deps
         self._session = session
         self._opened: dict[str, Embedder] = {}
         self._warm: set[str] = set()
 
-    def means(self) -> RetrieverDeps:
-        """Return the means, watched."""
+    def deps(self) -> RetrieverDeps:
+        """Return the deps, watched."""
         return msgspec.structs.replace(
-            self._means,
+            self._deps,
             open_embedder=self.embedder,
-            open_door=self._means.open_door and self.ask,
+            open_door=self._deps.open_door and self.ask,
             each=self.each,
         )
 
@@ -64,7 +64,7 @@ class Watch:
         self, name: str, work: Callable[[Question], Awaitable[Out]], questions: Sequence[Question]
     ) -> list[Out]:
         """Return `work(question)` for every question; without a bar where a single one is timed."""
-        return await (one_by_one if self.fresh else self._means.each)(name, work, questions)
+        return await (one_by_one if self.fresh else self._deps.each)(name, work, questions)
 
     def counts(self) -> tuple[int, int]:
         """Return the texts that were embedded so far, and those that had not to be."""
@@ -73,7 +73,7 @@ class Watch:
 
     def embedder(self, name: str) -> Embed:
         """Return the embedder of a name."""
-        stored = self._means.open_embedder(name)
+        stored = self._deps.open_embedder(name)
         if self._session is None:
             return stored
         self._opened[name] = self._session.embedder(name)
@@ -102,9 +102,9 @@ class Watch:
 
     async def ask(self, model: str) -> Ask:
         """Return what asks a model; its recorded latency counts, not the time that the ledger takes."""
-        if self._means.open_door is None:
-            raise ValueError("these means have no door")
-        ask = await self._means.open_door(model)
+        if self._deps.open_door is None:
+            raise ValueError("these deps have no door")
+        ask = await self._deps.open_door(model)
 
         async def watched(prompt: Prompt) -> Reply:
             self.n_asked += 1
@@ -136,13 +136,13 @@ class Indexes:
         await self._watch.warm_up(self._chunks, embedders_of(name, embedder, self._known))
         parts = {part: await self.build(part, embedder, declared) for part in parts_of(self._known[name])}
         before, began = self._watch.counts(), time.perf_counter()
-        means = msgspec.structs.replace(
-            self._watch.means(),
+        deps = msgspec.structs.replace(
+            self._watch.deps(),
             retrievers=declared,
-            embedder=embedder or self._watch.means().embedder,
+            embedder=embedder or self._watch.deps().embedder,
             built={part: built.search for part, built in parts.items()},
         )
-        search = await build_search(name, self._chunks, means)
+        search = await build_search(name, self._chunks, deps)
         after = self._watch.counts()
         self._built[key] = BuiltSearch(
             search=search,

@@ -242,7 +242,10 @@ async def _blame(plan: BlamePlan, caps: Caps, offline: bool, progress: Progress)
 
 async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = False) -> Blamed:
     """Return the blame of every system of a run. everything: ask all that could decide, for a forecast."""
-    desk, run = BlameCoordinator(plan, session, everything=everything), plan.run
+    answers: list[Answer] = []
+    judgements: list[Judgement] = []
+    desk = BlameCoordinator(plan, session, answers=answers, judgements=judgements, everything=everything)
+    run = plan.run
     told = await desk.told(plan.refusal, [row for row in run.answers if row.error is None])
     refused = {
         lead.system: {
@@ -283,8 +286,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
             for system, found in causes.items()
         ],
         causes=[row for found in causes.values() for row in found],
-        answers=desk.answers,
-        judgements=desk.judgements,
+        answers=answers,
+        judgements=judgements,
     )
 
 

@@ -42,7 +42,13 @@ def blame(
     labels: Labels = None,
     asking: Asking,
 ) -> None:
-    """Say where a run's lost points went: dataset, retriever, model and prompt, or judge."""
+    """Say where a run's lost points went: dataset, retriever, model and prompt, or judge.
+
+    Examples:
+
+    - `ragstone blame runs/mine`
+    - `ragstone blame runs/mine --second faithfulness --second-model openai/gpt-4o`
+    """
     from ragstone.flows.blame.blaming import blame as lay_blame
     from ragstone.flows.blame.blaming import choose_blame, forecast_blame
     from ragstone.report.blame import blame_document, read_causes

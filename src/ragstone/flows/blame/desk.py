@@ -28,17 +28,26 @@ Key = tuple[str, str]
 
 
 class BlameCoordinator:
-    """Asks, and keeps all that was answered and judged, for the files. everything: also what answers decide.
+    """Asks, and hands on all that was answered and judged. everything: also what answers decide.
 
-    With `everything` a forecast hears the most that can be asked: which calls are needed depends on replies.
+    answers, judgements: get what was made, for the files. With `everything` a forecast hears the most that
+    can be asked: which calls are needed depends on replies.
     """
 
-    def __init__(self, plan: BlamePlan, session: Session, *, everything: bool = False) -> None:
+    def __init__(
+        self,
+        plan: BlamePlan,
+        session: Session,
+        *,
+        answers: list[Answer],
+        judgements: list[Judgement],
+        everything: bool = False,
+    ) -> None:
         self.plan = plan
         self.session = session
         self.everything = everything
-        self.answers: list[Answer] = []
-        self.judgements: list[Judgement] = []
+        self._made_answers = answers
+        self._made_judgements = judgements
         self._texts: dict[str, str] | None = None
 
     async def told(
@@ -57,10 +66,10 @@ class BlameCoordinator:
         found = [known[key] for key in map(_key, answers) if key in known]
         left = [answer for answer in answers if _key(answer) not in known]
         if left and (model is not None or may_ask(self.plan, judge)):
-            means = await judge_context(self.session, [judge], model) if model else None
-            rows = judge_rows(lambda: left, [judge], self.session, len(left), means=means)
+            context = await judge_context(self.session, [judge], model) if model else None
+            rows = judge_rows(lambda: left, [judge], self.session, len(left), context=context)
             made = [row async for row in rows if row.metric == judge.measures]
-            self.judgements += made
+            self._made_judgements += made
             found += made
         return {
             (row.question_id, row.system): is_right(row.score, row.scale)
@@ -237,7 +246,7 @@ class BlameCoordinator:
             prompt=prompt,
         )
         made = [row async for row in rows]
-        self.answers += made
+        self._made_answers += made
         return made
 
     def _question(self, answer: Answer) -> Question:

@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.config import AnswerSection, DocumentsSection, JudgeSection, RetrieveSection, Settings
+from ragstone.config.python_function import names_function
 from ragstone.config.systems import RagSystem
-from ragstone.engine.manifest import FILE, digest_of
+from ragstone.engine.digests import digest_of
+from ragstone.engine.manifest import FILE
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.judging import Judge, MetricSummary, load_judge
-from ragstone.judging.fields import JudgeFields
+from ragstone.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.report.findings import headlines
@@ -21,7 +23,6 @@ from ragstone.retrieval.relevance import same_documents
 from ragstone.systems.prompting import load_prompt
 from ragstone.tables import read_rows
 
-TOGETHER = "@together"  # of a judge that was asked beside others
 SUPPORT, REFUSAL = "faithfulness", "answered"  # metrics whose judges tell what an answer was made from, or is
 FREE = {SUPPORT: "grounding", REFUSAL: "no_refusal"}  # where the run has no judge of these
 
@@ -205,17 +206,17 @@ def _near(name: str, names: Sequence[str]) -> str:
 
 def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:
     """Return the judge that gave these scores, to be asked again. Raises ConfigError where it has changed."""
-    name = lead.judge.removesuffix(TOGETHER)
+    name = lead.judge.removesuffix(JOINT_SUFFIX)
     named = {str(one): one for one in map(settings.named, settings.judge.judges)}
-    found = (load_judge(one) for key, one in named.items() if key.endswith(".toml") or ".toml@" in key)
+    found = (load_judge(one) for key, one in named.items() if ".toml" in key or names_function(key))
     judge = next((one for one in found if one.name == name), None) or load_judge(name)
     if judge.best == "lowest":
         raise ConfigError(f"{name}: its lowest score is the good one. Name another judge as [blame] judge.")
     asks = model_name(judge, settings.judge.model or NO_MODEL)
-    if judge.version != lead.prompt_version:
+    if judge.prompt_version != lead.prompt_version:
         raise ConfigError(
-            f"{name}: the run was judged by version {lead.prompt_version}, today it is {judge.version}, and "
-            "their scores cannot be compared. Run again, then lay blame."
+            f"{name}: the run was judged by version {lead.prompt_version}, today it is "
+            f"{judge.prompt_version}, and their scores cannot be compared. Run again, then lay blame."
         )
     if asks != lead.model:
         raise ConfigError(

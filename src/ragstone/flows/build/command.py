@@ -1,60 +1,24 @@
 """`ragstone build questions` and `ragstone build facts`: documents -> sets that are checked and certified."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragstone.console.asking import cut_off, leave, tell_forecast
+from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    BuildSources,
-    Config,
-    Deadline,
-    Force,
-    ForecastOnly,
-    Limit,
-    Model,
-    Offline,
-    Output,
-    SeedOfRun,
-    Strict,
-    TestShare,
-    Yes,
-)
+from ragstone.console.columns import reads_rows
+from ragstone.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
 from ragstone.console.printing import UNSCORED, say, show, show_json
 
 if TYPE_CHECKING:
+    from ragstone.config import Settings
+    from ragstone.flows.build.session import Make
+    from ragstone.llm.forecast import Forecast
     from ragstone.report.certificate import EvaluationSet
-
-
-def end_build(made: "EvaluationSet", said: str, *, json: bool, strict: bool) -> None:
-    """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
-
-    Raises typer.Exit as the calls demand, and with 5 under `strict` for a set that is not whole.
-    """
-    from ragstone.report.certificate import certificate_document
-    from ragstone.report.render.terminal import render_terminal
-    from ragstone.report.wording import asked_line
-
-    if json:
-        files = [str(path) for path in made.files]
-        show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
-    else:
-        show(render_terminal(certificate_document(made.certificate)))
-    say(asked_line(made.calls))
-    say(f"{said}; beside it all that were written, the lost too.")
-    if made.built.declared.test_share:
-        counts = Counter(made.sides.values())
-        say(
-            f"Split by document: {counts['dev']} to develop with (dev), {counts['test']} to test with (test)."
-        )
-    leave(cut_off(made.calls), made.calls, strict=strict)
-    if strict and not made.is_whole:
-        raise typer.Exit(UNSCORED)
+    from ragstone.stages.tag import Taggable
 
 
 Glob = Annotated[list[str] | None, typer.Option("--glob", help="Of folders, only files that match.")]
@@ -76,6 +40,8 @@ Fictional = Annotated[
 ]
 
 
+@reads_rows
+@asks_models()
 def questions(
     sources: BuildSources,
     *,
@@ -94,37 +60,28 @@ def questions(
     test_share: TestShare = None,
     limit: Limit = None,
     seed: SeedOfRun = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    config: Config = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
-    """Write questions about documents, and keep those that checks and critics let pass."""
-    from ragstone.config import choose, load_settings
+    """Write questions about documents, and keep those that checks and critics let pass.
+
+    Examples:
+
+    - `ragstone build questions handbook/ --count 50 --model openai/gpt-4o-mini`
+    - `ragstone build questions documents.jsonl --style factoid --negatives 10 --forecast`
+    """
+    from ragstone.config import choose
     from ragstone.flows.build.questions import build_rows, forecast_questions
-    from ragstone.flows.build.session import build_in_session, check_build, read_for
-    from ragstone.llm import parse_caps
     from ragstone.report.wording import plural
 
-    caps = parse_caps(budget, deadline)
-    settings = choose(choose(load_settings(config), "run", seed=seed), "documents", glob=glob)
+    settings = choose(choose(asking.settings(), "run", seed=seed), "documents", glob=glob)
     settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
     settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
     settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
     settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
-    rows = read_for(output, sources, settings)[:limit]
-    check_build(rows, settings, None if forecast else output, force)
-    if forecast or not offline:
-        tell_forecast(forecast_questions(rows, settings), only=forecast, yes=yes, json=json)
-    made = build_in_session(
-        rows, build_rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
+    made = _build(
+        sources, settings, build_rows, forecast_questions, output=output, limit=limit, asking=asking
     )
-    end_build(made, f"{plural(len(made.questions), 'question')} in {output}", json=json, strict=strict)
+    _end(made, f"{plural(len(made.questions), 'question')} in {output}", asking)
 
 
 Falsify = Annotated[
@@ -135,6 +92,8 @@ FactCount = Annotated[int | None, typer.Option("--count", min=1, help="True stat
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything that draws at random.")]
 
 
+@reads_rows
+@asks_models()
 def facts(
     sources: BuildSources,
     *,
@@ -145,38 +104,83 @@ def facts(
     test_share: TestShare = None,
     limit: Limit = None,
     seed: Seed = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    config: Config = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
-    """Write true statements about documents, and false ones by small changes, for true/false tests."""
-    from ragstone.config import choose, load_settings
-    from ragstone.flows.build.facts import build_fact_rows, forecast_facts, with_changes
-    from ragstone.flows.build.session import build_in_session, check_build, read_for
-    from ragstone.llm import parse_caps
+    """Write true statements about documents, and false ones by small changes, for true/false tests.
 
-    caps = parse_caps(budget, deadline)
-    settings = choose(load_settings(config), "run", seed=seed)
+    Examples:
+
+    - `ragstone build facts handbook/ --model openai/gpt-4o-mini`
+    - `ragstone build facts documents.jsonl --falsify number,negation --count 100`
+    """
+    from ragstone.config import choose
+    from ragstone.flows.build.facts import build_fact_rows, forecast_facts, with_changes
+
+    settings = choose(asking.settings(), "run", seed=seed)
     settings = choose(settings, "build", model=model, count=count, test_share=test_share)
     settings = with_changes(settings, _names(falsify))
-    rows = read_for(output, sources, settings)[:limit]
-    check_build(rows, settings, None if forecast else output, force)
-    if forecast or not offline:
-        tell_forecast(forecast_facts(rows, settings), only=forecast, yes=yes, json=json)
-    made = build_in_session(
-        rows, build_fact_rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
+    made = _build(
+        sources, settings, build_fact_rows, forecast_facts, output=output, limit=limit, asking=asking
     )
     n_false = sum(row.reference == "false" for row in made.questions)
     said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
-    end_build(made, said, json=json, strict=strict)
+    _end(made, said, asking)
 
 
 def _names(falsify: str | None) -> list[str] | None:
     """Return the names of an option `a,b`; None where it is not given."""
     return None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
+
+
+def _build(
+    sources: list[Path],
+    settings: "Settings",
+    make: "Make",
+    forecast: "Callable[[Sequence[Taggable], Settings], Forecast]",
+    *,
+    output: Path,
+    limit: int | None,
+    asking: Asking,
+) -> "EvaluationSet":
+    """Return what `make` makes of the sources, after the forecast of it."""
+    from ragstone.flows.build.session import build_in_session, check_build, read_for
+
+    rows = read_for(output, sources, settings)[:limit]
+    check_build(rows, settings, None if asking.forecast else output, asking.force)
+    asking.tell_forecast(lambda: forecast(rows, settings))
+    return build_in_session(
+        rows,
+        make,
+        settings,
+        output=output,
+        force=asking.force,
+        caps=asking.caps,
+        offline=asking.offline,
+        progress=bars,
+    )
+
+
+def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
+    """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
+
+    Raises typer.Exit as the calls demand, and with 5 under --strict for a set that is not whole.
+    """
+    from ragstone.report.certificate import certificate_document
+    from ragstone.report.render.terminal import render_terminal
+    from ragstone.report.wording import asked_line
+
+    if asking.json:
+        files = [str(path) for path in made.files]
+        show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
+    else:
+        show(render_terminal(certificate_document(made.certificate)))
+    say(asked_line(made.calls))
+    say(f"{said}; beside it all that were written, the lost too.")
+    if made.built.declared.test_share:
+        counts = Counter(made.sides.values())
+        say(
+            f"Split by document: {counts['dev']} to develop with (dev), {counts['test']} to test with (test)."
+        )
+    leave(cut_off(made.calls), made.calls, strict=asking.strict)
+    if asking.strict and not made.is_whole:
+        raise typer.Exit(UNSCORED)

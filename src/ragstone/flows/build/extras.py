@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
-from ragstone.corpus.language import detect_language
 from ragstone.corpus.tokens import search_terms
 from ragstone.dataset.candidate import Candidate, SourcePassage, call_failed, lose, noted
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.languages import language_name, speaks
+from ragstone.files.language import detect_language
 from ragstone.flows.build.critique import find_answer
 from ragstone.flows.build.filling import WritingTask, WritingTools, WrittenCandidates, fill, sift_questions
 from ragstone.flows.build.styles import DialogueTurn, load_style

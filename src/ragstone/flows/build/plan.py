@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from ragstone.corpus.chunking import chunk_documents
-from ragstone.corpus.language import detect_language
 from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import SourcePassage
+from ragstone.files.language import detect_language
 from ragstone.flows.build.styles import DialogueTurn
 from ragstone.records import Chunk, Document
 

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.corpus.language import detect_language
 from ragstone.dataset.candidate import Candidate, Loss, SourcePassage, call_failed, lose
 from ragstone.dataset.evidence import HOWS, EvidenceMatch, find_evidence
 from ragstone.dataset.languages import language_name, speaks
+from ragstone.files.language import detect_language
 from ragstone.flows.build.styles import DialogueTurn, render_style
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Evidence, Question

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import dropwhile
 
 from ragstone.config import ChunkSection, Settings
+from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
-from ragstone.engine.manifest import made_from
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.engine.session import Session, open_session

@@ -7,6 +7,7 @@ import typer
 
 from ragstone.console.asking import load_for
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Config, Engine, Force, OutputPlace
 from ragstone.console.printing import say, show_json
 
@@ -23,6 +24,7 @@ Percentile = Annotated[
 Embedder = Annotated[str | None, typer.Option("--embedder", help="Of semantic: what compares sentences.")]
 
 
+@reads_rows
 def chunk(
     documents: Annotated[Path, typer.Argument(help="A file of documents, or a folder of shards.")],
     *,
@@ -37,7 +39,13 @@ def chunk(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Cut documents into chunks; offsets are code points. Options go before [chunk] of ragstone.toml."""
+    """Cut documents into chunks; offsets are code points. Options go before [chunk] of ragstone.toml.
+
+    Examples:
+
+    - `ragstone chunk documents.jsonl --size 800 --overlap 100`
+    - `ragstone chunk documents.jsonl --method heading`
+    """
     from ragstone.config import choose
     from ragstone.flows.chunk.chunking import chunk_to_file
 

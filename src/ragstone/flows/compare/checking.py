@@ -12,13 +12,14 @@ from ragstone.experiments.compared import Comparison
 from ragstone.flows.compare.comparing import read_judged
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import compare_judged
-from ragstone.judging import Judge, MetricSummary, document_clusters, summarise
+from ragstone.judging import MetricSummary, document_clusters, summarise
 from ragstone.records import Answer, Judgement, Question
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.corpus import ChunkedCorpus, load_corpus
-from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.judge import AnyJudge, judge_rows, load_judges
 from ragstone.stages.retrieve import rank_questions
-from ragstone.systems.chosen import asks_built_in, chosen_system, with_system
+from ragstone.systems.chosen import chosen_system, searches, with_system
+from ragstone.systems.rows import with_columns
 
 
 class CheckedApplication(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +33,7 @@ class CheckedApplication(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_application(
     questions: Sequence[Question],
-    judges: Iterable[str | Path | Judge],
+    judges: Iterable[AnyJudge],
     settings: Settings,
     *,
     system: str | Callable[..., object],
@@ -52,7 +53,7 @@ def check_application(
         async with open_session(chosen) as session:
             session.callables |= callables
             corpus = ChunkedCorpus(documents=[], skipped=[], chunks=[])
-            if asks_built_in(chosen):
+            if searches(chosen):
                 corpus = load_corpus(chosen, session.embedder)
             documents = corpus.documents
             rankings = (
@@ -64,7 +65,8 @@ def check_application(
             answers = [
                 row if name is None else msgspec.structs.replace(row, system=name) async for row in made
             ]
-            judged = judge_rows(lambda: answers, found, session, len(answers))
+            asked = {question.id: question for question in questions}
+            judged = judge_rows(lambda: with_columns(answers, asked), found, session, len(answers))
             return answers, [row async for row in judged]
 
     answers, judgements = run_sync(work())

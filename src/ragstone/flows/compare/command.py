@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson
 from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_json
 
@@ -34,6 +35,7 @@ Markdown = Annotated[
 ]
 
 
+@reads_rows
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="The run to compare with, or its judgements.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The new run, or its judgements.")],
@@ -50,7 +52,13 @@ def compare(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of intervals and tests.")] = 0,
     json: AsJson = False,
 ) -> None:
-    """Tell whether run B is better or worse than run A, question by question, or that nobody can tell."""
+    """Tell whether run B is better or worse than run A, question by question, or that nobody can tell.
+
+    Examples:
+
+    - `ragstone compare runs/before runs/after`
+    - `ragstone compare runs/before runs/after --gate --margin 0.03`
+    """
     from ragstone.flows.compare.comparing import compare as compare_runs
     from ragstone.tables import check_place, keep_sources
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from ragstone.errors import DataError, nearest
+from ragstone.judging.fields import JOINT_SUFFIX
 from ragstone.records import Answer, Judgement, Question, references
 
 SHOWN = 3  # questions that an error names
-TOGETHER = "@together"  # after the name of a judge that was asked together with others
 Key = tuple[str, str, str]
 """Judge, metric and model."""
 
@@ -247,7 +247,7 @@ def _other_files(a: JudgedRun, b: JudgedRun, compared: Collection[str]) -> list[
 
 
 def _file_of(judge: str) -> str:
-    return judge.removesuffix(TOGETHER)
+    return judge.removesuffix(JOINT_SUFFIX)
 
 
 def _only(

@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import tell_forecast
+from ragstone.console.asking import Asking, asks_models
 from ragstone.console.bars import bars
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    Config,
-    ForecastOnly,
-    Model,
-    Offline,
-    QuestionsFile,
-    Yes,
-)
+from ragstone.console.options import Model, QuestionsFile
 from ragstone.console.printing import OVER_BUDGET, say, show, show_json
 
 if TYPE_CHECKING:
@@ -49,6 +40,7 @@ Test = Annotated[
 ]
 
 
+@asks_models(without=("deadline", "force", "strict"))
 def develop(
     judge: Draft,
     *,
@@ -61,19 +53,19 @@ def develop(
     freeze: Freeze = None,
     test: Test = False,
     model: Model = None,
-    budget: BudgetCap = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    config: Config = None,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Run a draft of a judge on labelled answers: which verdicts changed, and did agreement move?
 
     The questions are split at first use, for good: drafts run on the dev part, and the test part stays closed
     until --test, which shows the judge's report card there. Every such look is counted, and told.
+
+    Examples:
+
+    - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl`
+    - `ragstone judges develop tone.toml --labels labels.jsonl --freeze "clearer scale"`
     """
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.errors import ConfigError
     from ragstone.flows.develop.developing import DevelopmentRun, forecast_run, take_look
 
@@ -87,16 +79,15 @@ def develop(
         against=against,
         threshold=threshold,
         mapping=_mapping(mapping),
-        budget=budget,
-        offline=offline,
-        settings=choose(load_settings(config), "judge", model=model),
+        budget=asking.budget,
+        offline=asking.offline,
+        settings=choose(asking.settings(), "judge", model=model),
     )
-    if forecast or not offline:
-        tell_forecast(forecast_run(run, test=test), only=forecast, yes=yes, json=json)
+    asking.tell_forecast(lambda: forecast_run(run, test=test))
     if test:
-        _tell_look(take_look(run, bars), json=json)
+        _tell_look(take_look(run, bars), json=asking.json)
         return
-    _run(run, judge, freeze, json=json)
+    _run(run, judge, freeze, json=asking.json)
 
 
 def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) -> None:

@@ -129,7 +129,7 @@ async def _judged(
     for judge in judges:
         one = judge if tuned else msgspec.structs.replace(judge, tuned_on=[])
         made = judge_rows(
-            lambda: answers, [one], session, len(answers), means=await judge_context(session, [one], None)
+            lambda: answers, [one], session, len(answers), context=await judge_context(session, [one], None)
         )
         found.append([row async for row in made])
     return found

@@ -11,6 +11,7 @@ import msgspec
 
 from ragstone.agreement.developing import Development
 from ragstone.config import Settings, parse_toml, read_named
+from ragstone.config.python_function import names_function
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, parse_judge
 from ragstone.judging.variant import load_members
@@ -104,8 +105,17 @@ def copy_of(name: str) -> str:
 
 
 def parse_draft(text: str, file: Path) -> Judge:
-    """Return the judge that a draft describes. Raises ConfigError with the line, as for any judge's file."""
-    return load_members(parse_judge(text, file), file)
+    """Return the judge that a draft describes. Raises ConfigError with the line, as for any judge's file.
+
+    A draft may come from a browser, so it must not name Python code: whoever wrote it would run that here.
+    """
+    judge = parse_judge(text, file)
+    if judge.kind == "function" or any(names_function(member.judge) for member in judge.members):
+        raise ConfigError(
+            f"{file}: a draft cannot call a Python function. Write such a judge in an editor, and measure "
+            "it: ragstone judge, then ragstone agree."
+        )
+    return load_members(judge, file)
 
 
 def read_text(path: Path) -> str:

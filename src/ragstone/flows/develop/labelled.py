@@ -13,7 +13,7 @@ from ragstone.config import Settings
 from ragstone.dataset.split import documents_of
 from ragstone.errors import DataError, nearest
 from ragstone.records import Answer, Label, Question
-from ragstone.systems.sheet import join_questions
+from ragstone.systems.rows import join_questions
 from ragstone.tables import read_rows
 
 

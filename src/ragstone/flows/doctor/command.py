@@ -48,6 +48,11 @@ def doctor(
     """Look at packages, settings and models, and say how to mend what does not work.
 
     A model is asked three times, and what it can do is kept for `ragstone models`.
+
+    Examples:
+
+    - `ragstone doctor`
+    - `ragstone doctor --model openai/gpt-4o-mini`
     """
     from ragstone.config import load_settings
     from ragstone.llm.catalogue import models_named
@@ -74,8 +79,11 @@ def _package(name: str, purpose: str, command: str) -> Check:
 
     if find_spec(name) is None:
         return Check(name, False, purpose, command)
-    distribution = next(iter(metadata.packages_distributions().get(name, [name])))
-    return Check(name, True, f"{metadata.version(distribution)}, for {purpose}")
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:  # of another name than its module: all that is installed is read
+        version = metadata.version(next(iter(metadata.packages_distributions().get(name, [name]))))
+    return Check(name, True, f"{version}, for {purpose}")
 
 
 def _writable(folder: Path) -> Check:

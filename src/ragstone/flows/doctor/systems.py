@@ -2,6 +2,7 @@
 
 from ragstone.config import (
     ChatSystem,
+    ExtractiveSystem,
     HttpSystem,
     ModelSettings,
     PythonSystem,
@@ -10,11 +11,12 @@ from ragstone.config import (
     SheetSystem,
 )
 from ragstone.engine.session import open_session
-from ragstone.errors import ModelError
+from ragstone.errors import ConfigError, ModelError
 from ragstone.llm.json_service import check_key, reach
 from ragstone.llm.providers import provider_of
 from ragstone.records import Answer
 from ragstone.report.wording import plural
+from ragstone.systems.chosen import retrieve_for
 from ragstone.systems.function import load_callee
 from ragstone.systems.http import open_http_system
 from ragstone.systems.prompting import load_prompt
@@ -25,7 +27,8 @@ async def look_at(name: str, settings: Settings) -> str:
     """Return what was found of a system. Raises RagstoneError saying what is wrong and how to mend it.
 
     http, chat: somebody listens at the address, and the template fits; nothing is sent. python: it can be
-    imported and called with a question. rag: its prompt can be read, and a model is named. sheet: it is read.
+    imported and called with a question. rag: its prompt can be read, and a model is named. extractive: there
+    are documents. sheet: it is read.
     """
     match settings.systems[name]:
         case HttpSystem() as declared:
@@ -44,6 +47,13 @@ async def look_at(name: str, settings: Settings) -> str:
             if not model:
                 raise ModelError(f"[systems.{name}]: no model. Name one there, or in [answer].")
             return f"{prompt.name} (version {prompt.version}), answered by {model}"
+        case ExtractiveSystem() as declared:
+            wanted = retrieve_for(declared, settings.retrieve)
+            if not settings.documents.paths:
+                raise ConfigError(
+                    f"[systems.{name}]: no documents to quote. Name them as paths in [documents]."
+                )
+            return f"no model: sentences of the first {wanted.k} chunks by {wanted.retriever}"
         case SheetSystem(path=path):
             n_rows = sum(1 for _ in read_rows(settings.path(path), Answer))
             return f"{plural(n_rows, 'answer')} in {settings.path(path)}"

@@ -30,11 +30,17 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a run as one table, a row for each question and system; or log it to MLflow."""
+    """Write a run as one table, a row for each question and system; or log it to MLflow.
+
+    Examples:
+
+    - `ragstone export runs/mine table.csv`
+    - `ragstone export runs/mine --mlflow --experiment rag`
+    """
     from ragstone.errors import DataError
-    from ragstone.report.export import check_export, export_table, n_cut_by_excel
+    from ragstone.flows.export.mlflow import log_to_mlflow
+    from ragstone.flows.export.table import check_export, export_table, n_cut_by_excel
     from ragstone.report.joined import read_run
-    from ragstone.report.tracking import log_to_mlflow
     from ragstone.report.wording import plural
 
     mlflow = mlflow or bool(tracking_uri)

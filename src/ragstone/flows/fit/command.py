@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Force, Output, Seed
 from ragstone.console.printing import say, show, show_json
 
@@ -14,6 +15,7 @@ Share = Annotated[
 ]
 
 
+@reads_rows
 def fit(
     judgements: Annotated[Path, typer.Argument(help="What both judges said of labelled answers.")],
     labels: Annotated[Path, typer.Argument(help="What people said: question_id, system, score.")],
@@ -35,7 +37,13 @@ def fit(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Fit a cascade: which scores of a cheap judge are sure enough, and which go to a dear one."""
+    """Fit a cascade: which scores of a cheap judge are sure enough, and which go to a dear one.
+
+    Examples:
+
+    - `ragstone judges fit runs/answers labels.jsonl --cheap coverage`
+    - `ragstone judges fit judgements.jsonl labels.jsonl --cheap coverage --dear correctness --agreement 0.9`
+    """
     import msgspec
 
     from ragstone.flows.fit.fitting import check_cascade_file, fit_cascade, write_cascade
@@ -43,11 +51,12 @@ def fit(
     from ragstone.records import Judgement, Label
     from ragstone.report.cascades import fit_document
     from ragstone.report.render.terminal import render_terminal
+    from ragstone.stages.given import judgements_of
     from ragstone.tables import read_rows
 
     check_cascade_file(output, force)
     fitted = fit_cascade(
-        read_rows(judgements, Judgement),
+        read_rows(judgements_of(judgements), Judgement),
         read_rows(labels, Label),
         cheap=cheap,
         dear=dear,

@@ -132,7 +132,7 @@ def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judg
     found = {
         one.model: rows
         for one, rows in rows_of.items()
-        if (one.judge, one.metric, one.prompt_version) == (judge.name, judge.measures, judge.version)
+        if (one.judge, one.metric, one.prompt_version) == (judge.name, judge.measures, judge.prompt_version)
         and (not by or one.model == model)
     }
     if not found:
@@ -140,8 +140,8 @@ def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judg
             ", ".join(sorted({f"{one.judge} (version {one.prompt_version})" for one in rows_of})) or "none"
         )
         raise DataError(
-            f"no judgement by {given} (version {judge.version}) in the file; it holds {known}. Judge the "
-            "labelled answers by both judges first: ragstone judge SHEET --judge CHEAP --judge DEAR"
+            f"no judgement by {given} (version {judge.prompt_version}) in the file; it holds {known}. Judge "
+            "the labelled answers by both judges first: ragstone judge SHEET --judge CHEAP --judge DEAR"
         )
     if len(found) > 1:
         names = " or ".join(repr(f"{given} by {model}") for model in sorted(found))

@@ -7,7 +7,7 @@ import typer
 
 from ragstone.console.bars import bars
 from ragstone.console.options import AsJson, Force, Limit
-from ragstone.console.printing import UNSCORED, say, show_json
+from ragstone.console.printing import UNSCORED, plural, say, show_json
 
 if TYPE_CHECKING:
     from ragstone.flows.import_.summary import ImportSummary
@@ -50,7 +50,13 @@ def import_(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Turn evaluation sets of others into questions and documents: tables, SQuAD, BEIR, TREC, FAQ."""
+    """Turn evaluation sets of others into questions and documents: tables, SQuAD, BEIR, TREC, FAQ.
+
+    Examples:
+
+    - `ragstone import squad-dev.json`
+    - `ragstone import faq.xlsx -o imported --column question=Frage`
+    """
     from ragstone.flows.import_.importing import import_to_folder
     from ragstone.flows.import_.rows import ImportOptions, parse_columns
 
@@ -79,7 +85,7 @@ def _told(summary: "ImportSummary") -> list[str]:
 
     read = ", ".join(f"{path} ({name})" for path, name in summary.formats.items())
     lines = [*map(remark_text, summary.remarks), *_repeats(summary), *_missing(summary)]
-    lines.append(f"{_n(summary.n_questions, 'question')} from {read}, in {', '.join(summary.output)}.")
+    lines.append(f"{plural(summary.n_questions, 'question')} from {read}, in {', '.join(summary.output)}.")
     lines += [f"{path} was of another set: it is now {path}.old." for path in summary.set_aside]
     counts = {
         "with a reference": summary.n_with_reference,
@@ -107,8 +113,8 @@ def _repeats(summary: "ImportSummary") -> list[str]:
     done = "left out" if summary.n_dropped else "kept; --drop-repeats leaves them out"
     repeat = "repeats" if len(summary.repeats) == 1 else "repeat"
     return [
-        f"{_n(len(summary.repeats), 'question')} {repeat} an earlier one ({n_near:,} in other words), e.g. "
-        f"{first.id} repeats {first.of}: {done}.",
+        f"{plural(len(summary.repeats), 'question')} {repeat} an earlier one ({n_near:,} in other words), "
+        f"e.g. {first.id} repeats {first.of}: {done}.",
         *few,
     ]
 
@@ -118,13 +124,9 @@ def _missing(summary: "ImportSummary") -> list[str]:
         return []
     n = len(summary.missing_documents)
     return [
-        f"{_n(n, 'document')} that questions name {'is' if n == 1 else 'are'} not in the source, e.g. "
+        f"{plural(n, 'document')} that questions name {'is' if n == 1 else 'are'} not in the source, e.g. "
         f"{summary.missing_documents[0]!r}: such a document cannot be found by any retriever."
     ]
-
-
-def _n(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _counts(counts: dict[str, int]) -> str:

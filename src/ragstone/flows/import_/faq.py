@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import msgspec
 
-from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.headings import SectionHeading, document_headings
 from ragstone.corpus.reading import READERS
 from ragstone.errors import DataError
+from ragstone.files.file import File, Unreadable
 from ragstone.flows.import_.rows import Found, ImportOptions, RowQuestion, Source, changed, left_out, skipped
 from ragstone.flows.import_.sheets import line_of, read_text
 from ragstone.flows.import_.tables import asked_rows

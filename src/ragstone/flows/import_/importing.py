@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus.language import detect_languages
 from ragstone.dataset.languages import speaks
 from ragstone.errors import ConfigError, DataError
+from ragstone.files.language import detect_languages
 from ragstone.flows.import_ import faq, trec
 from ragstone.flows.import_.recognise import recognise
 from ragstone.flows.import_.rows import (

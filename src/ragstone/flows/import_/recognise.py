@@ -8,9 +8,9 @@ from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.flows.import_ import beir, faq, hotpotqa, squad, tables, trec
 from ragstone.flows.import_.faq import LABELS
 from ragstone.flows.import_.rows import Reader
-from ragstone.flows.import_.sheets import first_row, open_text
+from ragstone.flows.import_.sheets import BINARY, first_row, open_text
 from ragstone.records import Document, Question
-from ragstone.tables.columns import columns_of
+from ragstone.tables.columns import field_of
 
 FORMATS = (
     *("table", "squad", "beir", "trec", "faq", "hotpotqa"),
@@ -69,7 +69,7 @@ def recognise(path: Path, forced: str | None = None) -> tuple[str, Reader]:
 
 
 def _by_content(path: Path) -> tuple[str, Reader]:
-    if _is_parquet(path):
+    if _is_parquet(path) or path.suffix.lower() in BINARY:
         return _by_columns(path)
     head = _head(path)
     reader = None if path.suffix.lower() in _PAGES else _trec(head)
@@ -79,9 +79,7 @@ def _by_content(path: Path) -> tuple[str, Reader]:
         return "faq", faq.read_faq_page
     if path.suffix.lower() in _TABLES or head.lstrip()[:1] in ("{", "["):
         return _by_columns(path)
-    if any(
-        name.strip(' "').casefold() in columns_of(Question) for name in re.split(r"[,;\t|\n]", head[:1000])
-    ):
+    if any(field_of(name.strip(' "'), Question) for name in re.split(r"[,;\t|\n]", head[:1000])):
         return "table", tables.read_table
     raise DataError(f"{path}: cannot tell what it is. Say it with --format: {', '.join(FORMATS)}.")
 
@@ -96,8 +94,8 @@ def _by_columns(path: Path) -> tuple[str, Reader]:
     for name, (fits, reader) in EXPORTS.items():
         if fits(names):
             return name, reader
-    known = {spot.field for name in names if (spot := columns_of(Document).get(name))}
-    asks = {spot.field for name in names if (spot := columns_of(Question).get(name.casefold()))}
+    known = {field_of(name, Document) for name in names}
+    asks = {field_of(name, Question) for name in names}
     if {"id", "text"} <= known and "question" not in asks:
         return "documents", tables.read_documents
     return "table", tables.read_table
@@ -110,7 +108,7 @@ def _head(path: Path) -> str:
 
 def _is_page(path: Path) -> bool:
     """Say whether a file of questions and answers is a text, not a table."""
-    if path.suffix.lower() in _TABLES or _is_parquet(path):
+    if path.suffix.lower() in _TABLES | BINARY or _is_parquet(path):
         return False
     return path.suffix.lower() in _PAGES or bool(_ASKED.search(_head(path)))
 
@@ -139,5 +137,5 @@ def _trec(head: str) -> Reader | None:
     ):
         return trec.read_qrels
     first = [cell.strip().casefold() for cell in lines[0].split("\t")]
-    is_header = any(cell in columns_of(Question) for cell in first)
+    is_header = any(field_of(cell, Question) for cell in first)
     return trec.read_pairs if not is_header and all(_PAIR.fullmatch(line) for line in lines) else None

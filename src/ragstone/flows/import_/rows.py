@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +10,7 @@ import msgspec
 
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.records import Document, Question
-from ragstone.tables.columns import as_list, as_text, columns_of, to_canonical
+from ragstone.tables.columns import SHAPES, as_list, as_text, field_of, to_canonical
 from ragstone.tables.names import accepted_names
 
 
@@ -154,7 +153,7 @@ def question_of(row: Cells, columns: Mapping[str, str]) -> RowQuestion:
     """
     chosen = {field: row.get(column) for field, column in columns.items()}
     used = set(columns.values())
-    rest = _understood({name: value for name, value in row.items() if name not in used})
+    rest = {name: value for name, value in row.items() if name not in used}
     kept = {name: rest.pop(name) for name in list(rest) if name in chosen}
     contexts = as_texts(chosen.pop(CONTEXTS, None))
     tags = {field.removeprefix(TAGS): text for field, text in _tags(chosen).items()}
@@ -187,16 +186,6 @@ def _converted(made: Cells) -> Question:
         raise ValueError(str(mistake)) from None
 
 
-def value_at(row: Cells, column: str) -> object:
-    """Return the value of a column, or of a dotted path into objects; None where there is none."""
-    if column in row:
-        return row[column]
-    value: object = row
-    for name in column.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
 def _tags(chosen: Cells) -> dict[str, str]:
     found = {field: as_text(value) for field, value in chosen.items() if field.startswith(TAGS)}
     return {field: text for field, text in found.items() if isinstance(text, str) and text.strip()}
@@ -208,33 +197,20 @@ def as_texts(value: object) -> list[str]:
     return [text for text in texts if isinstance(text, str) and text.strip()]
 
 
-@cache
-def _folded() -> dict[str, str]:
-    return {name.casefold(): name for name in reversed(columns_of(Question))}
-
-
-def _understood(row: Cells) -> Cells:
-    """Return a row with the names that are understood, for columns that are written in another case."""
-    found: Cells = {}
-    for name, value in row.items():
-        known = name if name in columns_of(Question) else _folded().get(name.strip().casefold(), name)
-        found[name if known in row or known in found else known] = value
-    return found
-
-
 def _fits(name: str, value: object) -> bool:
     """Say whether a column's value can be that of the optional field that it is read as; absent ones fit."""
-    spot = columns_of(Question).get(name)
-    if spot is None or spot.field in ("id", "question") or value is None or value == "" or value != value:
+    field = field_of(name, Question)
+    if field is None or field in ("id", "question") or value is None or value == "" or value != value:
         return True
-    if spot.field == "lang":
+    if field == "lang":
         return isinstance(value, str) and bool(_LANG.fullmatch(value))
     try:
-        shaped = spot.shape(value) if spot.shape else value
-        msgspec.convert(shaped, _TYPES[spot.field])
+        shape = SHAPES.get(field)
+        shaped = shape(value) if shape else value
+        msgspec.convert(shaped, _TYPES[field])
     except (TypeError, ValueError):
         return False
-    return shaped is not None or not value or spot.field != "reference"
+    return shaped is not None or not value or field != "reference"
 
 
 def document_of(row: Cells) -> Document:

@@ -1,10 +1,9 @@
 """Texts and tables in any encoding and form -> rows as they stand, streamed, told apart by their content."""
 
 import codecs
-import csv
 import io
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -12,15 +11,17 @@ from typing import Any, NamedTuple, TextIO
 
 import msgspec
 
-from ragstone.corpus.decoding import decode
-from ragstone.corpus.file import Unreadable
-from ragstone.corpus.readers.table import names_of
 from ragstone.errors import DataError
-from ragstone.tables.cells import csv_reader, unguarded
-from ragstone.tables.reading import READERS
+from ragstone.files.decoding import decode
+from ragstone.files.file import Unreadable
+from ragstone.tables.formats import READERS, read_csv
 
 _BLOCK = 1 << 20
-PACKED = {b"PK\x03\x04": "a ZIP archive or an Office file", b"\x1f\x8b": "packed by gzip", b"BZh": "packed"}
+PACKED = {
+    b"PK\x03\x04": "a ZIP archive or an Office file",
+    b"\x1f\x8b": "packed by gzip",
+    b"BZh": "packed",
+}
 
 
 def open_text(path: Path) -> TextIO:
@@ -87,6 +88,8 @@ NO_OBJECT = "it is no JSON object"
 MORE_CELLS = "it has more cells than the header: quote cells that hold the separator"
 
 _PARQUET = b"PAR1"
+BINARY = frozenset({".xlsx", ".arrow", ".feather"})
+"""Formats that are known by their ending, besides Parquet."""
 _HEAD = 1 << 16
 
 
@@ -110,12 +113,14 @@ class Sheet(NamedTuple):
 def open_sheet(path: Path) -> Sheet:
     """Return the rows of a file. Raises DataError where it is none of the kinds, or broken as a whole."""
     if _begins(path, _PARQUET):
-        return _parquet(path)
+        return _table(path, READERS[".parquet"](path))
+    if path.suffix.lower() in BINARY and path.is_file():
+        return _table(path, READERS[path.suffix.lower()](path))
     with open_text(path) as file:
         head = file.read(_HEAD).lstrip()
     if head.startswith("[") or (head.startswith("{") and not _is_jsonl(path, head)):
         return _json(path)
-    return Sheet(path, None, _jsonl_rows(path)) if head.startswith("{") else _csv(path)
+    return Sheet(path, None, _jsonl_rows(path)) if head.startswith("{") else _table(path, read_csv(path), ":")
 
 
 def first_row(path: Path) -> Cells:
@@ -199,42 +204,26 @@ def _objects(items: list[msgspec.Raw]) -> Iterator[tuple[int, Cells | str]]:
             yield number, NO_OBJECT
 
 
-def _parquet(path: Path) -> Sheet:
-    rows = iter(READERS[".parquet"](path))
-    first = next(rows, None)
+def _table(path: Path, rows: Iterable[tuple[int, Any]], where: str = ", row ") -> Sheet:
+    """Return the rows of a format that has a header."""
+    every = iter(rows)
+    first = next(every, None)
     if first is None:
-        return Sheet(path, [], iter(()), ", row ")
-    return Sheet(path, list(first[1]), chain([first], rows), ", row ")
+        return Sheet(path, [], iter(()), where)
+    columns = list(first[1]) if isinstance(first[1], dict) else []
+    return Sheet(path, columns, _filled(chain([first], every)), where)
 
 
-def _csv(path: Path) -> Sheet:
-    lines = _csv_lines(path)
-    _, header = next(lines, (0, []))
-    names = names_of(dict(enumerate(header, 1)))
-    return Sheet(path, [name for name in names if name], _csv_rows(names, lines))
-
-
-def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV file that hold something, each with the number of its last line."""
-    with open_text(path) as file:
-        head = file.read(_HEAD)
-        file.seek(0)
-        reader = csv_reader(file, head)
-        try:
-            for cells in reader:
-                if any(cell.strip() for cell in cells):
-                    yield reader.line_num, cells
-        except csv.Error as mistake:
-            raise DataError(
-                f"{path}:{reader.line_num}: cannot be read as CSV ({mistake}). Look for a quote that is not "
-                "closed, or not doubled inside a cell."
-            ) from None
-
-
-def _csv_rows(names: list[str], lines: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, Cells | str]]:
-    for number, cells in lines:
-        if any(cell.strip() for cell in cells[len(names) :]):
+def _filled(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Cells | str]]:
+    """Yield the rows that hold something, without their blank cells; a text in place of one that is wrong."""
+    for number, row in rows:
+        if not isinstance(row, dict):
             yield number, MORE_CELLS
             continue
-        row = unguarded(dict(zip(names, cells, strict=False)))
-        yield number, {name: cell for name, cell in row.items() if name and cell.strip()}
+        cells = {
+            name: cell
+            for name, cell in row.items()
+            if cell is not None and (not isinstance(cell, str) or cell.strip())
+        }
+        if cells:
+            yield number, cells

@@ -24,10 +24,10 @@ from ragstone.flows.import_.rows import (
     left_out,
     question_of,
     skipped,
-    value_at,
 )
 from ragstone.flows.import_.sheets import open_sheet
 from ragstone.records import Document, Question
+from ragstone.tables.columns import value_at
 from ragstone.tables.names import accepted_names
 
 Prepare = Callable[[Cells], Cells]

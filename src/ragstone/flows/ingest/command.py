@@ -9,7 +9,7 @@ import typer
 from ragstone.console.asking import load_for
 from ragstone.console.bars import bars
 from ragstone.console.options import AsJson, Config, Engine, Force, OutputPlace
-from ragstone.console.printing import say, show_json
+from ragstone.console.printing import plural, say, show_json
 
 if TYPE_CHECKING:
     from ragstone.corpus.duplicates import Duplicate
@@ -20,7 +20,11 @@ ONE_BY_ONE = 5  # files with the same reason that are named; of more, the first 
 
 
 Sources = Annotated[
-    list[str], typer.Argument(help="Files, folders, .zip archives, URLs, or patterns such as 'src/**/*.py'.")
+    list[str],
+    typer.Argument(
+        help="Files, folders, .zip archives, URLs, git addresses (https://…/NAME.git), or patterns such as "
+        "'src/**/*.{py,md}'."
+    ),
 ]
 Glob = Annotated[
     list[str] | None,
@@ -61,7 +65,13 @@ def ingest(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Turn files into documents: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSONL, code."""
+    """Turn files into documents: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSONL, code.
+
+    Examples:
+
+    - `ragstone ingest handbook/ -o documents.jsonl`
+    - `ragstone ingest src/ --glob "*.py" --glob "*.md"`
+    """
     from ragstone.corpus.file import IngestOptions
     from ragstone.errors import DataError
     from ragstone.flows.ingest.ingesting import ingest_to_file
@@ -125,7 +135,7 @@ def _told(found: "IngestSummary", options: "IngestOptions", output: str) -> list
     lines = [*_skipped_lines(found.skipped), *_duplicate_lines(found.duplicates, options)]
     if found.n_documents:
         lines += [
-            f"{_n(found.n_documents, 'document')} in {output}.",
+            f"{plural(found.n_documents, 'document')} in {output}.",
             f"  formats: {_counts(found.formats)}",
             f"  languages: {_counts(found.languages)}",
         ]
@@ -153,13 +163,9 @@ def _duplicate_lines(duplicates: "Sequence[Duplicate]", options: "IngestOptions"
     done = "left out" if options.duplicates == "drop" else "kept; --duplicates drop leaves them out"
     repeat = "repeats" if len(duplicates) == 1 else "repeat"
     return [
-        f"{_n(len(duplicates), 'document')} {repeat} an earlier one ({n_near:,} of them nearly), e.g. "
+        f"{plural(len(duplicates), 'document')} {repeat} an earlier one ({n_near:,} of them nearly), e.g. "
         f"{first.id} repeats {first.of}: {done}."
     ]
-
-
-def _n(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -9,16 +9,17 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.corpus.duplicates import Duplicate
-from ragstone.corpus.file import File, IngestOptions, Skipped
+from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.ingest import read_files, unique_ids
 from ragstone.corpus.sources import Found, files_of
+from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
-from ragstone.engine.manifest import made_from
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import DataError
+from ragstone.files.file import File
 from ragstone.records import Document
 from ragstone.stages.ingest import Row, read_documents_of, rows_of_files
 from ragstone.tables import check_output, write_rows

@@ -7,13 +7,17 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import Limit, Model, OutputPlace
-from ragstone.console.printing import say, show, show_json
+from ragstone.console.columns import reads_rows
+from ragstone.console.options import Limit, Model
+from ragstone.console.printing import UNSCORED, again, say, show, show_json
 
 if TYPE_CHECKING:
+    from ragstone.flows.judge.judging import JudgingOptions
     from ragstone.report.summary import RunSummary
 
-Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+Judges = Annotated[
+    list[str] | None, typer.Option("--judge", help="Name, a .toml file, or module:function; may be repeated.")
+]
 OneCall = Annotated[
     bool | None,
     typer.Option("--one-call", help="Ask judges whose replies fit into one together: cheaper, less apart."),
@@ -23,6 +27,18 @@ QuestionsToo = Annotated[
 ]
 
 
+JudgementsPlace = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="A file of rows, a folder of shards (/ at its end), a URL, or another run; "
+        "default: a run in runs/, named after the sheet.",
+    ),
+]
+
+
+@reads_rows
 @asks_models("batch", "keep_failures", "engine")
 def judge(
     answers: Annotated[
@@ -34,47 +50,92 @@ def judge(
     model: Model = None,
     one_call: OneCall = None,
     questions: QuestionsToo = None,
-    output: OutputPlace = "judgements.jsonl",
+    output: JudgementsPlace = None,
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Judge every answer by every judge. What was finished is never paid for twice: just run it again."""
+    """Judge every answer by every judge. What was finished is never paid for twice: just run it again.
+
+    What comes out is a run: a folder in runs/, named after the sheet, which `report`, `serve`, `compare`,
+    `agree` and `label` open. Other judges are added to it, and what has failed is asked again. With `-o FILE`
+    it is a file of judgements.
+
+    Examples:
+
+    - `ragstone judge answers.jsonl --judge grounding`
+    - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
+    """
     from ragstone.config import choose
     from ragstone.flows.judge.judging import judge_sheet
+    from ragstone.flows.judge.place import judges_again, run_folder_of
+    from ragstone.flows.judge.unread import unread_notes
+    from ragstone.judging.leaves import read_no_answer
     from ragstone.stages.forecasting import forecast_judging
+    from ragstone.stages.given import sheet_rows
     from ragstone.stages.judge import load_judges
 
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
+    rows = sheet_rows(answers, questions, limit, bare=read_no_answer(chosen))
+    folder = run_folder_of(output, answers, settings, force=asking.force)
+    if folder is None and judges_again(str(output), rows(), chosen, settings, force=asking.force):
+        asking = asking._replace(force=True)
     asking.tell_forecast(
-        lambda: forecast_judging(answers, chosen, settings, questions=questions, limit=limit), output
+        lambda: forecast_judging(answers, chosen, settings, questions=questions, limit=limit),
+        *([] if folder else [str(output)]),
     )
-    summary = judge_sheet(
-        answers,
-        output,
-        chosen,
-        settings,
-        questions=questions,
-        limit=limit,
-        caps=asking.caps,
-        offline=asking.offline,
-        batch=asking.batch,
-        force=asking.force,
-        progress=bars,
-    )
-    _tell(summary, output, strict=asking.strict, json=asking.json)
+    options: JudgingOptions = {
+        "questions": questions,
+        "limit": limit,
+        "caps": asking.caps,
+        "offline": asking.offline,
+        "batch": asking.batch,
+        "force": asking.force,
+        "progress": bars,
+    }
+    if folder:
+        from ragstone.flows.judge.run_folder import judge_to_run
+
+        summary = judge_to_run(answers, folder, chosen, settings, **options)
+    else:
+        summary = judge_sheet(answers, str(output), chosen, settings, **options)
+    told, more = unread_notes(summary.metrics, rows)
+    _tell(summary, folder or str(output), [*told, *([again(more)] if more else [])], asking)
 
 
-def _tell(summary: "RunSummary", output: str, *, strict: bool, json: bool) -> None:
-    """Show the numbers, and exit as the rows demand."""
+def _tell(summary: "RunSummary", place: "Path | str", notes: list[str], asking: Asking) -> None:
+    """Show the numbers, the notes and what comes next, and exit as the rows demand."""
+    from ragstone.report.judged import judged_document
     from ragstone.report.render.terminal import render_terminal
-    from ragstone.report.run_report import judged_document
     from ragstone.report.wording import end_line
 
-    if json:
+    if asking.json:
         show_json(summary)
     else:
         show(render_terminal(judged_document(summary)))
-    say(f"Judgements in {output}: {end_line(summary)}")
+    say(f"Judgements in {place}: {end_line(summary)}")
+    for note in notes:
+        say(note)
+    if not notes:
+        say(f"Next: {_next_step(summary, place)}")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
-    leave(statuses, summary.calls, strict=strict)
+    leave(statuses, summary.calls, strict=asking.strict)
+    if statuses and "scored" not in statuses:
+        raise typer.Exit(UNSCORED)
+
+
+def _next_step(summary: "RunSummary", place: "Path | str") -> str:
+    """Return the one command that makes sense now, and why."""
+    from ragstone.records import NO_MODEL
+    from ragstone.stages.notes import n_failed
+
+    failed = sum(map(n_failed, summary.metrics))
+    if failed:
+        return (
+            f"run the same command again; the judgements that failed ({failed}) are asked anew, and no other."
+        )
+    if not isinstance(place, Path):
+        return f"ragstone agree {place} LABELS measures the judges against people's labels."
+    if any(metric.model != NO_MODEL and metric.estimate for metric in summary.metrics):
+        return f"ragstone serve shows {place} row by row; labels given there tell how good its judges are."
+    return f"ragstone report {place} writes it as one page; ragstone serve shows it row by row."

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.console.asking import Asking, asks_models
 from ragstone.console.bars import bars
-from ragstone.console.options import AsJson, BudgetCap, Config, Force, Model, Offline
+from ragstone.console.options import AsJson, Force, Model
 from ragstone.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
 
 if TYPE_CHECKING:
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
     from ragstone.judging import Judge
 
 NAME = '"NAME"'  # stands in the starting files for the judge's name
+FUNCTION = "function"
 
 Named = Annotated[str, typer.Argument(help="Name, or a .toml file; with options, such as rubric@shots=2.")]
 Kind = Annotated[str, typer.Option("--kind", help="What kind of judge: rubric, boolean, percentage, ...")]
 
 
 def list_(*, json: AsJson = False) -> None:
-    """List the judges that come with Ragstone."""
+    """List the judges that come with Ragstone.
+
+    Examples:
+
+    - `ragstone judges list`
+    - `ragstone judges list --json`
+    """
     from ragstone.judging import judge_names, load_judge
 
     found = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
@@ -34,7 +42,13 @@ def list_(*, json: AsJson = False) -> None:
 
 
 def show_(name: Named, *, json: AsJson = False) -> None:
-    """Show what a judge's file says, and what the model is sent for an example row."""
+    """Show what a judge's file says, and what the model is sent for an example row.
+
+    Examples:
+
+    - `ragstone judges show correctness`
+    - `ragstone judges show my-judge.toml`
+    """
     from ragstone.flows.judges.testing import prompts_of
     from ragstone.judging import load_judge
     from ragstone.judging.judge import every_key
@@ -54,62 +68,90 @@ def show_(name: Named, *, json: AsJson = False) -> None:
 
 
 def new(
-    file: Annotated[Path, typer.Argument(help="The file to write; its name is the judge's: tone.toml.")],
+    file: Annotated[
+        Path, typer.Argument(help="The file to write; its name is the judge's: tone.toml, or tone.py.")
+    ],
     *,
     kind: Kind = "boolean",
     force: Force = False,
 ) -> None:
-    """Write a commented judge file to start from, which is valid as it is."""
+    """Write a commented judge file to start from, which is valid as it is.
+
+    A name in .py makes a judge in Python; with --kind function, a .toml file beside it.
+
+    Examples:
+
+    - `ragstone judges new tone.toml`
+    - `ragstone judges new tone.toml --kind rubric`
+    """
     from ragstone.errors import ConfigError
     from ragstone.judging import parse_judge
     from ragstone.tables.writing import check_place
 
-    if file.suffix != ".toml":
+    if file.suffix not in (".toml", ".py"):
         raise ConfigError(f"{file}: a judge's file ends in .toml. Write e.g. {file.stem or 'mine'}.toml.")
-    text = _starting_text(kind).replace(NAME, f'"{file.stem}"')
+    kind = FUNCTION if file.suffix == ".py" else kind
+    text = (
+        _starting_text(kind)
+        .replace(NAME, f'"{file.stem}"')
+        .replace("NAME.py:NAME", f"{file.stem}.py:{file.stem}")
+    )
     parse_judge(text, file)  # a name that is none is told before anything is written
-    check_place(file, force)
-    file.write_text(text, encoding="utf-8")
-    say(f"Made {file}, a judge of kind {kind}. Next: ragstone judges test {file} --model MODEL")
+    texts = {file: text} if file.suffix == ".toml" else {}
+    if kind == FUNCTION:
+        texts[file.with_suffix(".py")] = _starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
+    for one in texts:
+        check_place(one, force)
+    for one, written in texts.items():
+        one.write_text(written, encoding="utf-8")
+    made = " and ".join(map(str, texts))
+    asked = (
+        f"{file} --model MODEL"
+        if kind != FUNCTION
+        else f"{file.with_suffix('.py')}:{file.stem} answers.jsonl"
+    )
+    say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {asked}")
 
 
+@asks_models(without=("deadline", "forecast", "yes", "force", "strict"))
 def try_out(
     name: Named,
     answers: Annotated[Path | None, typer.Argument(help="A sheet of answers to judge as well.")] = None,
     *,
     model: Model = None,
-    budget: BudgetCap = None,
-    offline: Offline = False,
-    config: Config = None,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Check a judge's file, and try it: on its examples, on easy rows, and on a sheet of answers.
 
     Each example is judged without being shown. Easy rows (a right, a wrong, a refusing, an empty answer) are
     judged where the judge's metric makes known what to expect. Without --model the file alone is checked.
     Exit code 5: something could not be scored; 1: an easy row went wrong.
+
+    Examples:
+
+    - `ragstone judges test tone.toml`
+    - `ragstone judges test tone.toml answers.jsonl --model openai/gpt-4o-mini`
     """
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.flows.judges.testing import prompts_of, try_judge
     from ragstone.judging import load_judge
     from ragstone.judging.leaves import asks_default
-    from ragstone.llm import parse_caps
     from ragstone.records import Answer
     from ragstone.tables import read_rows
 
     judge = load_judge(name)
     sheet = list(read_rows(answers, Answer)) if answers else []
-    settings = choose(load_settings(config), "judge", model=model)
+    settings = choose(asking.settings(), "judge", model=model)
     if model is None and asks_default(judge):
         prompts = prompts_of(judge)
-        if json:
+        if asking.json:
             show_json({"judge": judge.name, "prompts": prompts})
         else:
             _show_prompts(prompts)
         say(f"The file of {judge.name} is sound. To try it: ragstone judges test {name} --model MODEL")
         return
-    tried = try_judge(judge, settings, sheet, caps=parse_caps(budget, None), offline=offline, progress=bars)
-    if json:
+    tried = try_judge(judge, settings, sheet, caps=asking.caps, offline=asking.offline, progress=bars)
+    if asking.json:
         show_json(tried)
     else:
         _show_test(tried)
@@ -124,8 +166,13 @@ def _starting_text(kind: str) -> str:
 
     if kind not in KINDS:
         raise ConfigError(f"--kind {kind!r}. {nearest(kind, KINDS)}")
-    place = resources.files("ragstone.console") / "starter_files" / "judges" / f"{kind}.toml"
-    return place.read_text(encoding="utf-8")
+    return _starter(f"{kind}.toml")
+
+
+def _starter(name: str) -> str:
+    return (resources.files("ragstone.console") / "starter_files" / "judges" / name).read_text(
+        encoding="utf-8"
+    )
 
 
 def _line(judge: "Judge") -> dict[str, object]:
@@ -171,6 +218,7 @@ def _facts(judge: "Judge") -> list[str]:
         "labels": ", ".join(f"{label} = {score:g}" for label, score in (says["labels"] or {}).items()),
         "members": ", ".join(member["judge"] for member in says["members"]),
         "measure": says["measure"] or "",
+        "calls": says.get("call", ""),
         "prompts": ", ".join(says["prompts"]),
         "examples": f"{len(judge.shown)} shown of {len(says['examples'])}" if says["examples"] else "",
         "samples": f"{says['samples']} at temperature {says['temperature'] or 0:g}"

@@ -84,11 +84,11 @@ def prompts_of(judge: Judge) -> list[ShownTrial]:
 
     async def work() -> None:
         others = dict.fromkeys(models_of(judge), ask)
-        means = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
+        context = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
         rows = [
             msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in ANSWERS
         ]
-        [task] = plan_tasks(lambda: rows, [judge], means, len(rows), one_call=False)
+        [task] = plan_tasks(lambda: rows, [judge], context, len(rows), one_call=False)
         for row in task.rows():
             with suppress(ModelError):  # made-up replies have no probabilities
                 await task.work(row)
@@ -126,12 +126,12 @@ def try_judge(
 
     async def work() -> JudgeTest:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            means = await judge_context(session, [judge])
-            rows = [*await _examples(judge, means, session), *await _easy(judge, means, session)]
-            rows += await _sheet(judge, sheet, means, session)
+            context = await judge_context(session, [judge])
+            rows = [*await _examples(judge, context, session), *await _easy(judge, context, session)]
+            rows += await _sheet(judge, sheet, context, session)
             return JudgeTest(
                 judge=judge.name,
-                model=means.model,
+                model=context.model,
                 rows=rows,
                 unscored=sum(row.status not in ("scored", "not_applicable") for row in rows),
                 wrong=sum(row.met is False for row in rows),
@@ -141,14 +141,14 @@ def try_judge(
     return run_sync(work())
 
 
-async def _examples(judge: Judge, means: JudgeContext, session: Session) -> list[Tried]:
+async def _examples(judge: Judge, context: JudgeContext, session: Session) -> list[Tried]:
     if not isinstance(judge, OneCallJudge):
         return []
 
     async def one(number: int) -> list[Judgement]:
         rest = [example for n, example in enumerate(judge.examples) if n != number]
         without = msgspec.structs.replace(judge, examples=rest)
-        return await judge_answer(without, example_answer(judge.examples[number]), means)
+        return await judge_answer(without, example_answer(judge.examples[number]), context)
 
     judged = await session.each("examples", one, range(len(judge.examples)))
     return [
@@ -166,9 +166,9 @@ def _expected(judge: OneCallJudge, example: Example) -> dict[str, str]:
     return {judge.measures: _said(judge, finding.label, finding.score) or "", **parts}
 
 
-async def _easy(judge: Judge, means: JudgeContext, session: Session) -> list[Tried]:
+async def _easy(judge: Judge, context: JudgeContext, session: Session) -> list[Tried]:
     async def one(row: tuple[str, Answer, Expectation]) -> list[Judgement]:
-        return await judge_answer(judge, row[1], means)
+        return await judge_answer(judge, row[1], context)
 
     rows = easy_rows(judge)
     judged = await session.each("easy rows", one, rows)
@@ -178,10 +178,12 @@ async def _easy(judge: Judge, means: JudgeContext, session: Session) -> list[Tri
     ]
 
 
-async def _sheet(judge: Judge, sheet: Sequence[Answer], means: JudgeContext, session: Session) -> list[Tried]:
+async def _sheet(
+    judge: Judge, sheet: Sequence[Answer], context: JudgeContext, session: Session
+) -> list[Tried]:
     if not sheet:
         return []
-    [task] = plan_tasks(lambda: sheet, [judge], means, len(sheet), one_call=False)
+    [task] = plan_tasks(lambda: sheet, [judge], context, len(sheet), one_call=False)
     judged = await session.each("sheet", task.work, list(task.rows()))
     return [_tried(f"{row.question_id} ({row.system})", judge, row) for row in _flat(judged)]
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import Force, Seed
 from ragstone.console.printing import say
 
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     from ragstone.agreement.labelling import ToLabel
 
 
+@reads_rows
 def label(
-    judgements: Annotated[Path, typer.Argument(help="What the judges said.")],
+    judgements: Annotated[Path, typer.Argument(help="What the judges said: a file, or a run.")],
     labels: Annotated[Path | None, typer.Argument(help="Labels that are there already.")] = None,
     *,
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")] = Path(
@@ -24,7 +26,8 @@ def label(
         str | None, typer.Option("--metric", help="What is to be labelled, if judges measure several things.")
     ] = None,
     sheet: Annotated[
-        Path | None, typer.Option("--sheet", help="The answer sheet: adds the texts to read.")
+        Path | None,
+        typer.Option("--sheet", help="The answer sheet: adds the texts to read; a run brings its own."),
     ] = None,
     by: Annotated[
         str,
@@ -39,17 +42,25 @@ def label(
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Choose the answers that people should label next: at random, spread over the judge's scores."""
+    """Choose the answers that people should label next: at random, spread over the judge's scores.
+
+    Examples:
+
+    - `ragstone label judgements.jsonl --sheet answers.jsonl -n 50`
+    - `ragstone label judgements.jsonl labels.jsonl --by uncertain`
+    """
     from ragstone.agreement.labelling import ToLabel, next_to_label
     from ragstone.agreement.queueing.choosing import SPREAD_EVENLY, way_of
     from ragstone.records import Answer, Judgement, Label
+    from ragstone.stages.given import answers_of, judgements_of
     from ragstone.tables import check_output, keep_sources, read_rows, write_rows
 
     way = way_of(by)
     check_output(output, force)
+    sheet = sheet or answers_of(judgements)
     keep_sources([output], [path for path in (judgements, labels, sheet) if path])
     chosen = next_to_label(
-        (row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)),
+        (row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)),
         read_rows(labels, Label) if labels else (),
         n=count,
         answers=read_rows(sheet, Answer) if sheet else (),

@@ -37,7 +37,12 @@ ledger = typer.Typer(
 
 
 def show_account(*, config: Config = None, json: AsJson = False) -> None:
-    """Show size, responses, and calls, tokens and money spent and saved by model and by day (UTC)."""
+    """Show size, responses, and calls, tokens and money spent and saved by model and by day (UTC).
+
+    Examples:
+
+    - `ragstone ledger show --json`
+    """
     from ragstone.config import load_settings
     from ragstone.llm.account import read_account
     from ragstone.llm.ledgers import ledger_place
@@ -57,7 +62,12 @@ def export(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Write every response to a JSONL file, one a line, ordered by key."""
+    """Write every response to a JSONL file, one a line, ordered by key.
+
+    Examples:
+
+    - `ragstone ledger export backup.jsonl`
+    """
     from ragstone.config import load_settings
     from ragstone.llm.archive import export_responses
     from ragstone.llm.ledgers import ledger_place
@@ -74,7 +84,12 @@ def import_(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Add the responses of exports; what the ledger has already stays. All of a file or nothing."""
+    """Add the responses of exports; what the ledger has already stays. All of a file or nothing.
+
+    Examples:
+
+    - `ragstone ledger import backup.jsonl other.jsonl`
+    """
     from ragstone.config import load_settings
     from ragstone.errors import DataError
     from ragstone.llm.archive import import_responses
@@ -103,7 +118,13 @@ def prune(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Delete responses by age or model, or by both, after saying which and what they cost again."""
+    """Delete responses by age or model, or by both, after saying which and what they cost again.
+
+    Examples:
+
+    - `ragstone ledger prune --older-than 90d`
+    - `ragstone ledger prune --model openai/gpt-4o-mini`
+    """
     from ragstone.config import load_settings
     from ragstone.errors import ConfigError
     from ragstone.llm.archive import Pruned, choose_responses, prune_responses

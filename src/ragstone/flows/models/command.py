@@ -29,7 +29,13 @@ def models(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """List the providers and models that can be named, whose key is there, and what each can do."""
+    """List the providers and models that can be named, whose key is there, and what each can do.
+
+    Examples:
+
+    - `ragstone models`
+    - `ragstone models openai`
+    """
     from ragstone.config import load_settings
     from ragstone.errors import ModelError, nearest
     from ragstone.llm.catalogue import list_models

@@ -8,9 +8,23 @@ import typer
 from ragstone.console.printing import say
 
 
-def report(run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")]) -> None:
-    """Write report.html into a run folder, which needs no network, and report.md, for a pull request."""
+def report(
+    run: Annotated[Path, typer.Argument(help="A run, such as runs/starter, or a file of judgements.")],
+) -> None:
+    """Write report.html into a run folder, which needs no network, and report.md, for a pull request.
+
+    Of a file of judgements alone NAME.html is written beside it.
+
+    Examples:
+
+    - `ragstone report runs/mine`
+    - `ragstone report judgements.jsonl`
+    """
+    from ragstone.flows.report.bare import write_bare_report
     from ragstone.report.page import write_markdown, write_report
 
+    if run.is_file():
+        say(f"Report: {write_bare_report(run)}")
+        return
     say(f"Report: {write_report(run)}")
     say(f"For a pull request: {write_markdown(run)}")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import (
     DEFAULT_K,
     ChunksFile,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ragstone.flows.retrieve.ranking import RetrieveSummary
 
 
+@reads_rows
 @asks_models("engine", without=["strict"])
 def retrieve(
     *,
@@ -53,6 +55,11 @@ def retrieve(
     """Rank chunks for every question and measure the ranking, or measure rankings made elsewhere.
 
     Options go before ragstone.toml. A language model is asked only by a reranker that names one.
+
+    Examples:
+
+    - `ragstone retrieve --questions questions.jsonl --documents handbook/`
+    - `ragstone retrieve --questions questions.jsonl --rankings run.trec --qrels qrels.txt`
     """
     from ragstone.config import choose
     from ragstone.flows.retrieve.ranking import forecast_retrieving, measure_rankings, rank_to_file
@@ -99,6 +106,9 @@ def parse_tags(given: list[str]) -> dict[str, str]:
 
 
 def _tell(summary: "RetrieveSummary", json: bool) -> None:
+    import msgspec
+
+    from ragstone.flows.retrieve.failed import failed_blocks
     from ragstone.report.render.terminal import render_terminal
     from ragstone.report.retrieval import retrieval_document
     from ragstone.report.wording import asked_line
@@ -106,7 +116,9 @@ def _tell(summary: "RetrieveSummary", json: bool) -> None:
     if json:
         show_json(summary)
     else:
-        show(render_terminal(retrieval_document(summary.retrieval)))
+        document = retrieval_document(summary.retrieval)
+        blocks = [*document.blocks, *failed_blocks(summary.failed)]
+        show(render_terminal(msgspec.structs.replace(document, blocks=blocks)))
     for note in summary.notes:
         say(f"Note: {note}")
     if summary.calls.made or summary.calls.from_ledger:

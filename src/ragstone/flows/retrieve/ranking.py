@@ -7,20 +7,22 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
-from ragstone.engine.manifest import made_from
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import DataError
+from ragstone.flows.retrieve.failed import FailedQuestion, failed_questions
 from ragstone.llm import Caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document, Question, Ranking
 from ragstone.report.summary import Calls
-from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
+from ragstone.retrieval.evaluate import measure_queries, summarise_queries
 from ragstone.retrieval.measures import Grades
 from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.retrieval.search import build_search
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_trec_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
 from ragstone.stages.forecasting import sample_step
@@ -37,11 +39,13 @@ ROWS = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"})
 class RetrieveSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What `ragstone retrieve` found out.
 
-    missing_documents: question id -> relevant documents that the corpus lacks. output: the file of rankings;
+    failed: questions without a relevant document at rank 1, the worst first. missing_documents: question id
+    -> relevant documents that the corpus lacks. output: the file of rankings;
     None where they came from a file. notes: what a reader must know, in sentences.
     """
 
     retrieval: RetrievalSummary
+    failed: list[FailedQuestion]
     missing_documents: dict[str, list[str]]
     n_rankings: int
     notes: list[str]
@@ -83,8 +87,8 @@ def rank_to_file(
                     questions, corpus.chunks, session, corpus.documents, declared
                 )
             else:
-                means = retriever_deps(session, corpus.documents)
-                search = await build_search(declared.retriever, corpus.chunks, means)
+                deps = retriever_deps(session, corpus.documents)
+                search = await build_search(declared.retriever, corpus.chunks, deps)
                 indexed = time.perf_counter()
                 index_s = indexed - began
                 rankings = await search(questions, declared.k)
@@ -179,18 +183,13 @@ def _summarise(
     lengths = {document.id: len(document.text) for document in corpus.documents}
     key = settings.documents.copies
     same = same_documents(corpus.documents, key)
-    summary = evaluate_rankings(
-        rankings,
-        questions,
-        ks=sorted({*KS, k}),
-        qrels=grades,
-        same=same,
-        lengths=lengths,
-        seed=settings.run.seed,
+    queries = measure_queries(
+        rankings, questions, ks=sorted({*KS, k}), qrels=grades, same=same, lengths=lengths
     )
     missing = missing_documents(_relevant(questions, grades), _known(corpus)) if corpus.chunks else {}
     return RetrieveSummary(
-        retrieval=summary,
+        retrieval=summarise_queries(queries, questions, seed=settings.run.seed),
+        failed=failed_questions(queries, questions, rankings, grades),
         missing_documents=missing,
         n_rankings=len(rankings),
         notes=[

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Config, Force
 from ragstone.console.printing import UNSCORED, say, show, show_json
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ragstone.flows.review.reviewing import ReviewedSet
 
 
+@reads_rows
 def review(
     questions: Annotated[Path, typer.Argument(help="The evaluation set that was reviewed.")],
     *,
@@ -35,7 +37,13 @@ def review(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Apply what people decided in the workbench, and renew the certificate."""
+    """Apply what people decided in the workbench, and renew the certificate.
+
+    Examples:
+
+    - `ragstone review questions/questions.jsonl`
+    - `ragstone review questions/questions.jsonl --only-decided -o reviewed`
+    """
     from ragstone.config import load_settings
     from ragstone.flows.review.reviewing import review_questions
 

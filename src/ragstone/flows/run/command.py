@@ -20,7 +20,13 @@ def run(
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Run every stage that the settings declare, and write rows, numbers and report to runs/NAME."""
+    """Run every stage that the settings declare, and write rows, numbers and report to runs/NAME.
+
+    Examples:
+
+    - `ragstone run`
+    - `ragstone run rag.toml --limit 20 --forecast`
+    """
     from ragstone.config import choose
     from ragstone.flows.run.forecast import forecast_run
 

@@ -12,7 +12,7 @@ from ragstone.stages.calibrate import measured_judges
 from ragstone.stages.forecasting import hear_judged, hear_judging
 from ragstone.stages.given import asked_questions
 from ragstone.systems.chosen import with_system
-from ragstone.systems.sheet import join_questions
+from ragstone.systems.rows import join_questions
 from ragstone.tables import read_rows
 
 

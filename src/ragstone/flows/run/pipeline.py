@@ -1,6 +1,7 @@
 """Every stage that ragstone.toml declares, one after the other, into one run folder."""
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.agreement.card import ReportCard
-from ragstone.config import Settings
+from ragstone.config import Settings, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.output import make_folder, write_stream
@@ -20,6 +21,7 @@ from ragstone.experiments.blame import found_and_right
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.flows.run.certificate import copy_certificate
 from ragstone.judging import Judge, document_clusters, summarise
+from ragstone.judging.leaves import members_of
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.judging.savings import cascade_savings
 from ragstone.llm import Caps, parse_caps
@@ -27,8 +29,9 @@ from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranki
 from ragstone.report.findings import common_headline, headlines
 from ragstone.report.page import write_markdown, write_report
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
+from ragstone.retrieval.evaluate import evaluate_rankings
 from ragstone.retrieval.relevance import missing_documents, same_documents
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_on
@@ -43,25 +46,26 @@ from ragstone.stages.notes import (
     unranked_notes,
 )
 from ragstone.stages.retrieve import rank_questions
-from ragstone.systems.chosen import asks_built_in, with_system
+from ragstone.systems.chosen import asks_built_in, searches, with_system
 from ragstone.systems.prompting import load_prompt
-from ragstone.systems.sheet import join_questions
+from ragstone.systems.rows import join_questions, with_columns
 from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
 
 
 class RunRows(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of a run, as they stand in its folder."""
+    """The rows of a run, as they stand in its folder. from_ledger: system -> answers that the ledger had."""
 
     corpus: ChunkedCorpus
     questions: list[Question]
     rankings: list[Ranking]
     answers: list[Answer]
     judgements: list[Judgement]
+    from_ledger: Counter[str]
 
 
 def run(
-    settings: Settings,
+    settings: Settings | Path | str,
     *,
     budget: str | None = None,
     deadline: str | None = None,
@@ -72,13 +76,15 @@ def run(
 ) -> RunSummary:
     """Run every declared stage and return the run's numbers; rows and report stand in `runs/NAME/`.
 
-    Run again, no finished call is made twice and every file of rows comes out the same. force: replace a
-    run of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what it cuts off has
-    the status `over_budget`. deadline: e.g. `30m`; what it cuts off has the status `timeout`. batch: by
-    the provider's batch API, cheaper, in hours. Raises
+    settings: they, or the path of their file. Run again, no finished call is made twice and every file of
+    rows comes out the same. force: replace a run of the same name that had other settings. budget: e.g.
+    `100calls` or `2usd`; what it cuts off has the status `over_budget`. deadline: e.g. `30m`; what it cuts
+    off has the status `timeout`. batch: by the provider's batch API, cheaper, in hours. Raises
     ConfigError for settings that do not fit together, DataError for files, ModelError when no call can
     succeed.
     """
+    if not isinstance(settings, Settings):
+        settings = load_settings(Path(settings))
     return run_sync(_run(settings, parse_caps(budget, deadline), offline, force, batch, progress))
 
 
@@ -98,8 +104,8 @@ async def _run(
             with session.logging_calls(folder):
                 rows = await _make_rows(settings, folder, judges, session)
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
-            models = session.roles()
-        notes = system_notes(rows.answers, session.kept, settings) + notes
+            models = session.roles(members_of(judges))
+        notes = system_notes(rows.answers, rows.from_ledger, settings) + notes
         summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())
         summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
         write_manifest(folder, settings, judges, models)
@@ -121,24 +127,32 @@ def checked_judges(settings: Settings) -> list[Judge]:
         raise ConfigError(
             "ragstone.toml: [answer] has sheet and system, and either answers. Keep one of them."
         )
-    if asks_built_in(settings):
-        for name, given in (
-            ("[documents] paths", settings.documents.paths),
-            ("[questions] path", settings.questions.path),
-            ("[answer] model", settings.answer.model),
-        ):
-            if not given:
-                raise ConfigError(
-                    f"ragstone.toml: {name} is missing. The built-in application needs documents, questions "
-                    "and a model; for answers made elsewhere give [answer] sheet, for another application "
-                    "[answer] system."
-                )
-        load_prompt(settings.named(settings.answer.prompt))
+    if searches(settings):
+        _check_built_in(settings)
     elif settings.answer.system is not None and not settings.questions.path:
         raise ConfigError(
             "ragstone.toml: [questions] path is missing: the questions that [answer] system is asked."
         )
     return judges
+
+
+def _check_built_in(settings: Settings) -> None:
+    """Raise ConfigError where what the built-in RAG or the extractive system needs is missing."""
+    needed = {"[documents] paths": settings.documents.paths, "[questions] path": settings.questions.path}
+    if not asks_built_in(settings):
+        whose = "The extractive system needs documents and questions"
+    else:
+        needed["[answer] model"] = settings.answer.model
+        whose = "The built-in application needs documents, questions and a model"
+    for name, given in needed.items():
+        if not given:
+            without = ' (without a model answers system = "extractive")' if name == "[answer] model" else ""
+            raise ConfigError(
+                f"ragstone.toml: {name} is missing. {whose}{without}; for answers made elsewhere give "
+                "[answer] sheet, for another application [answer] system."
+            )
+    if asks_built_in(settings):
+        load_prompt(settings.named(settings.answer.prompt))
 
 
 async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], session: Session) -> RunRows:
@@ -150,6 +164,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         write_rows(folder / "questions.jsonl", questions, Question, force=True)
     corpus = await corpus_on(session)
     rankings: list[Ranking] = []
+    from_ledger: Counter[str] = Counter()
     if corpus.chunks:
         write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)
         write_rows(folder / "chunks.jsonl", corpus.chunks, Chunk, force=True)
@@ -159,10 +174,18 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         made = _from_sheet(settings, {question.id: question for question in questions})
     else:
         asked = questions[: settings.answer.limit]
-        made = answer_rows(asked, rankings, corpus.chunks, session, documents=corpus.documents)
+        made = answer_rows(
+            asked,
+            rankings,
+            corpus.chunks,
+            session,
+            documents=corpus.documents,
+            from_ledger=from_ledger,
+        )
     answers: list[Answer] = []
     await write_stream(made, folder / "answers.jsonl", Answer, each=answers.append, force=True)
-    judged = judge_rows(lambda: answers, judges, session, len(answers))
+    by_id = {question.id: question for question in questions}
+    judged = judge_rows(lambda: with_columns(answers, by_id), judges, session, len(answers))
     judgements: list[Judgement] = []
     await write_stream(
         judged,
@@ -173,7 +196,12 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         force=True,
     )
     return RunRows(
-        corpus=corpus, questions=questions, rankings=rankings, answers=answers, judgements=judgements
+        corpus=corpus,
+        questions=questions,
+        rankings=rankings,
+        answers=answers,
+        judgements=judgements,
+        from_ledger=from_ledger,
     )
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Config, Force, Limit, Seed, Strict
-from ragstone.console.printing import UNSCORED, say, show, show_json
+from ragstone.console.printing import UNSCORED, plural, say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.stages.sample import Sample, SampleSummary
@@ -40,6 +41,7 @@ Tag = Annotated[list[str] | None, typer.Option("--tag", help="Column that become
 Keep = Annotated[bool, typer.Option("--keep-personal-data", help="Mask nothing in what is written.")]
 
 
+@reads_rows
 def sample(
     log: Logs,
     *,
@@ -62,7 +64,13 @@ def sample(
     strict: Strict = False,
     json: AsJson = False,
 ) -> None:
-    """Take questions from a log of what people asked: each once, personal data masked."""
+    """Take questions from a log of what people asked: each once, personal data masked.
+
+    Examples:
+
+    - `ragstone sample log.jsonl --count 100`
+    - `ragstone sample log.csv --by quality --quality thumbs`
+    """
     from ragstone.config import load_settings
     from ragstone.stages.sample import answers_beside, sample_log
 
@@ -120,8 +128,8 @@ def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool) ->
     else:
         _tell_counts(summary)
     _tell_losses(summary)
-    answers = f", {_n(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
-    say(f"{_n(summary.taken, 'question')} in {output}{answers}.")
+    answers = f", {plural(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
+    say(f"{plural(summary.taken, 'question')} in {output}{answers}.")
 
 
 def _tell_counts(summary: "SampleSummary") -> None:
@@ -130,13 +138,13 @@ def _tell_counts(summary: "SampleSummary") -> None:
     show(
         f"{log.n_rows:9,}  {_noun(log.n_rows, 'row')} of the log",
         f"{log.n_questions:9,}  different {_noun(log.n_questions, 'question')} that can be asked alone; "
-        f"repeated by {_n(log.repeats, 'row')} ({log.nearly:,} nearly)",
+        f"repeated by {plural(log.repeats, 'row')} ({log.nearly:,} nearly)",
     )
     for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
         if n:
             show(f"{n:9,}  rows {why}, left out")
     for topic in summary.topics[:SHOWN_TOPICS]:
-        show(f"{topic.taken:9,}  of {_n(topic.n_questions, 'question')} about {topic.name}")
+        show(f"{topic.taken:9,}  of {plural(topic.n_questions, 'question')} about {topic.name}")
     if len(summary.topics) > SHOWN_TOPICS:
         show(f"{'':9}  and {len(summary.topics) - SHOWN_TOPICS} topics more")
     show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
@@ -159,19 +167,15 @@ def _tell_losses(summary: "SampleSummary") -> None:
     """Say what a reader must know before trusting the sample."""
     log = summary.log
     if log.malformed:
-        say(f"{_n(log.malformed, 'row')} cannot be read, the first of them:\n" + "\n".join(log.shown))
+        say(f"{plural(log.malformed, 'row')} cannot be read, the first of them:\n" + "\n".join(log.shown))
     if log.unread_quality:
-        say(f"Of {_n(log.unread_quality, 'row')} the quality is no number, no thumb and no yes or no.")
+        say(f"Of {plural(log.unread_quality, 'row')} the quality is no number, no thumb and no yes or no.")
     if summary.without_quality:
         say(f"{summary.without_quality:,} questions have no quality and were not looked at.")
     if summary.ungrouped:
         say(f"{summary.ungrouped:,} questions were left out by chance before the topics were made.")
     if summary.missing:
         say(f"{summary.missing:,} of the {summary.wanted:,} questions are missing: the log has no more.")
-
-
-def _n(number: int, noun: str) -> str:
-    return f"{number:,} {_noun(number, noun)}"
 
 
 def _noun(number: int, noun: str) -> str:

@@ -7,6 +7,7 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import Model, Output, Seed
 from ragstone.console.printing import say, show_json
 
@@ -24,6 +25,7 @@ Embedder = Annotated[
 ]
 
 
+@reads_rows
 @asks_models()
 def tag(
     rows: Annotated[Path, typer.Argument(help="A file of documents or of chunks.")],
@@ -36,7 +38,13 @@ def tag(
     seed: Seed = 0,
     asking: Asking,
 ) -> None:
-    """Group rows by topic and give them tags, by their words or by a model."""
+    """Group rows by topic and give them tags, by their words or by a model.
+
+    Examples:
+
+    - `ragstone tag documents.jsonl --topics 8`
+    - `ragstone tag questions.jsonl --tags tags.toml --model openai/gpt-4o-mini`
+    """
     from ragstone.stages.tag import forecast_tagging, read_taggable, tag_in_session
     from ragstone.tables import write_rows
 

@@ -7,6 +7,7 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import DocumentPaths, Limit, Output
 from ragstone.console.printing import UNSCORED, say, show_json
 
@@ -35,6 +36,7 @@ Originals = Annotated[
 ]
 
 
+@reads_rows
 @asks_models()
 def translate(
     rows: Annotated[Path, typer.Argument(help="A file of questions, of facts, or of documents.")],
@@ -50,7 +52,13 @@ def translate(
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Write rows in other languages, checked by translating them back."""
+    """Write rows in other languages, checked by translating them back.
+
+    Examples:
+
+    - `ragstone translate questions.jsonl --to es,hi --model openai/gpt-4o-mini`
+    - `ragstone translate questions.jsonl --to es --by apertium`
+    """
     from ragstone.config import choose
     from ragstone.flows.translate.translating import forecast_translating, translate_in_session
 

@@ -8,13 +8,13 @@ from typing import Generic
 import msgspec
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.corpus.language import detect_language
 from ragstone.dataset.candidate import Loss
 from ragstone.dataset.languages import NAMES
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_forecast, open_session
 from ragstone.errors import ConfigError, DataError, ModelError, nearest
+from ragstone.files.language import detect_language
 from ragstone.flows.translate.rows import (
     Pair,
     RowT,

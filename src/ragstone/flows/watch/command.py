@@ -21,7 +21,7 @@ from ragstone.flows.watch.outputs import (
 
 if TYPE_CHECKING:
     from ragstone.flows.watch.watching import Watcher
-    from ragstone.monitor.look import WatchSummary
+    from ragstone.monitor.look import Look, WatchSummary
 
 Logs = Annotated[
     list[Path] | None,
@@ -61,11 +61,17 @@ def watch(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open."""
+    """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open.
+
+    Examples:
+
+    - `ragstone watch logs/ --judge grounding --rate 0.1`
+    - `ragstone watch logs/ --follow --gaps gaps.csv`
+    """
+    from ragstone.flows.watch.lines import read_lines
     from ragstone.flows.watch.watching import Watcher, finish, utc_today
     from ragstone.monitor.judged import check_given
     from ragstone.monitor.reading import ReadCounts
-    from ragstone.monitor.terminal import read_lines
 
     check_outputs(gaps, questions, log or (), force=force)
     check_given(judgements or ())
@@ -82,12 +88,12 @@ def watch(
         summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
         if follow and sources:
             summary = _follow(watcher, sources, summary, asking=asking, offline=offline)
-        summary = finish(watcher, summary, today=utc_today(), offline=offline, progress=bars)
+        summary, look = finish(watcher, summary, today=utc_today(), offline=offline, progress=bars)
         if gaps is not None and summary.gaps is not None:
             write_gap_list(gaps, summary.gaps, force=force)
         if questions is not None:
             write_questions(questions, watcher, count, by, force=force)
-    _tell(summary, json=json)
+    _tell(summary, look, json=json)
 
 
 def _check_rate(rate: float | None) -> None:
@@ -102,9 +108,9 @@ def _follow(
     watcher: "Watcher", sources: list[Path], summary: "WatchSummary", *, asking: bool, offline: bool
 ) -> "WatchSummary":
     """Tell what comes until Ctrl-C, and return what there is then."""
+    from ragstone.flows.watch.lines import judged_line, read_lines
     from ragstone.flows.watch.watching import followed, utc_today
     from ragstone.monitor.alarms import alarm_line
-    from ragstone.monitor.terminal import judged_line, read_lines
 
     told = {alarm_line(one) for one in summary.open_alarms}
     say("Waiting for new rows; Ctrl-C ends.")
@@ -119,14 +125,16 @@ def _follow(
     return watcher.judge(summary.read, asking=False, today=utc_today())
 
 
-def _tell(summary: "WatchSummary", *, json: bool) -> None:
+def _tell(summary: "WatchSummary", look: "Look", *, json: bool) -> None:
     """Show what there is. Raises typer.Exit with 1 where an alarm is open."""
-    from ragstone.monitor.terminal import judged_line, terminal_watched
+    from ragstone.flows.watch.lines import judged_line
+    from ragstone.monitor.document import monitor_document
+    from ragstone.report.render.terminal import render_terminal
 
     if json:
         show_json(summary)
     else:
-        show(terminal_watched(summary))
+        show(render_terminal(monitor_document(look)))
     say(f"{judged_line(summary)} Store: {summary.store}")
     if summary.page:
         say(f"Page: {summary.page}")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.config import Settings
-from ragstone.corpus.language import detect_languages
 from ragstone.corpus.model_tags import name_topic
 from ragstone.corpus.topics import unique_names
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
+from ragstone.files.language import detect_languages
 from ragstone.llm import Caps
 from ragstone.monitor.gaps import Gap, KeptGaps, Missed, find_gaps, keep_gaps, missed_in
 from ragstone.monitor.store import MonitorStore

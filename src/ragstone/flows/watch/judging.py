@@ -86,12 +86,12 @@ class _DueWork:
         store: MonitorStore,
         judges: Sequence[Judge],
         session: Session,
-        means: JudgeContext,
+        context: JudgeContext,
         today: datetime.date,
     ) -> None:
         self.finished = 0
         self.cut_off = False
-        self._store, self._session, self._means, self._today = store, session, means, today
+        self._store, self._session, self._context, self._today = store, session, context, today
         self._judges = {judge.name: judge for judge in judges}
         self._best = best_of(list(judges))
         self._counted: tuple[int, int, float | None] = (0, 0, 0.0)
@@ -104,7 +104,7 @@ class _DueWork:
         kept: list[tuple[int, StoredScore]] = []
         try:
             async for row in judge_rows(
-                lambda: answers, lacking, self._session, len(answers), means=self._means
+                lambda: answers, lacking, self._session, len(answers), context=self._context
             ):
                 kept += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
                 if len(kept) % COUNTED == 0:
@@ -214,12 +214,12 @@ async def judge_canaries(
     canaries = load_canaries(store)
     if canaries is None or not canaries_wait(store, section, today, alarms):
         return False
-    means = await judge_context(session, judges)
+    context = await judge_context(session, judges)
     asking = [judge for judge in judges if judge.needs_model]
     cut_off: list[Judgement] = []
 
     async def judge(answer: Answer, number: int) -> dict[str, CanaryScore]:
-        again = _anew(means, number)
+        again = _anew(context, number)
         rows = [row for one in asking for row in await judge_answer(one, answer, again)]
         cut_off.extend(row for row in rows if row.status == "over_budget")
         return _canary_scores(rows)
@@ -231,9 +231,9 @@ async def judge_canaries(
     return True
 
 
-def _anew(means: JudgeContext, number: int) -> JudgeContext:
-    """Return means whose asks the ledger does not know the replies of."""
-    return means.wrapped(lambda ask: anew(ask, number))
+def _anew(context: JudgeContext, number: int) -> JudgeContext:
+    """Return the context with asks whose replies the ledger does not know."""
+    return context.wrapped(lambda ask: anew(ask, number))
 
 
 def _canary_scores(rows: Sequence[Judgement]) -> dict[str, CanaryScore]:

@@ -37,7 +37,7 @@ from ragstone.monitor.store import MonitorStore
 from ragstone.privacy.masking import own_words
 from ragstone.report.summary import Calls
 from ragstone.stages.forecasting import SAMPLE, hear_sampled
-from ragstone.stages.judge import load_judges
+from ragstone.stages.judge import AnyJudge, load_judges
 
 POLL_S = 2.0
 GIVEN = 5000  # judgements that are kept together
@@ -47,7 +47,7 @@ Logs = Path | str | Sequence[Path | str]
 def watch(
     log: Logs = (),
     *,
-    judges: Iterable[str | Path | Judge] | None = None,
+    judges: Iterable[AnyJudge] | None = None,
     model: str | None = None,
     rate: float | None = None,
     budget: str | None = None,
@@ -85,7 +85,7 @@ def watch(
             followed(watcher, sources, asking=asking, offline=offline, today=today) if follow else ()
         ):
             tell(summary)
-        return finish(watcher, summary, today=today or utc_today(), offline=offline, progress=progress)
+        return finish(watcher, summary, today=today or utc_today(), offline=offline, progress=progress)[0]
 
 
 def followed(
@@ -119,7 +119,7 @@ class Watcher:
         self,
         settings: Settings,
         *,
-        judges: Iterable[str | Path | Judge] | None = None,
+        judges: Iterable[AnyJudge] | None = None,
         model: str | None = None,
         rate: float | None = None,
         budget: str | None = None,
@@ -282,8 +282,8 @@ def finish(
     today: datetime.date,
     offline: bool = False,
     progress: Progress = silent,
-) -> WatchSummary:
-    """Return the summary with the gaps and the page, which is written beside the store.
+) -> tuple[WatchSummary, Look]:
+    """Return the summary with the gaps and the page, which is written beside the store; and what it shows.
 
     Gaps are looked for again only where something has changed. Raises DataError.
     """
@@ -292,19 +292,20 @@ def finish(
     if kept is None or changed or kept.found != today or kept.way != _way_of(watcher):
         kept = _gaps_now(watcher, today, offline=offline, progress=progress)
     summary = msgspec.structs.replace(summary, gaps=kept)
-    page = write_monitor(watcher.store.path.parent, _look_of(watcher, today))
-    return msgspec.structs.replace(summary, page=str(page))
+    look = look_of(watcher.store, watcher.settings, [judge.name for judge in watcher.judges], today)
+    page = write_monitor(watcher.store.path.parent, look)
+    return msgspec.structs.replace(summary, page=str(page)), look
 
 
-def _look_of(watcher: Watcher, today: datetime.date) -> Look:
-    """Return what there is to see of a watcher's store. Raises DataError."""
+def look_of(store: MonitorStore, settings: Settings, judges: Sequence[str], today: datetime.date) -> Look:
+    """Return what there is to see of a project's store. judges: see look_at. Raises DataError."""
     return look_at(
-        watcher.store,
-        watcher.section,
+        store,
+        settings.monitor,
         today=today,
-        judges=[judge.name for judge in watcher.judges],
-        canaries=load_canaries(watcher.store),
-        cards=read_cards(watcher.settings),
+        judges=judges,
+        canaries=load_canaries(store),
+        cards=read_cards(settings),
     )
 
 

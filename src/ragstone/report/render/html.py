@@ -17,10 +17,12 @@ from ragstone.report.document import (
     Block,
     Cell,
     Chart,
+    ChartPanels,
     Heading,
     Notes,
     ReportDocument,
     RowList,
+    SurfacePart,
     Table,
     Tone,
     flat,
@@ -55,12 +57,14 @@ def render_page(
     script: str = "",
     embedded: Mapping[str, bytes] = {},
     packed: Collection[str] = (),
+    forms: bool = False,
     **values: object,
 ) -> str:
     """Return a document as one file that asks nothing of any network, with scripts for charts and rows alone.
 
     script: fills the lists of rows of the document from what is embedded: id -> JSON (see script_json), of
-    which `packed` is compressed. values: of the templates of these lists.
+    which `packed` is compressed. forms: whether a server takes what its forms ask for. values: of the
+    templates of these lists.
     """
     css, drawn = asset("page.css"), draw(charts_in(document.blocks))
     js = script + drawn.script
@@ -78,7 +82,7 @@ def render_page(
             ],
             css=safe(css),
             js=safe(js),
-            policy=policy(css, *([js] if js else []), *drawn.scripts()),
+            policy=policy(css, *([js] if js else []), *drawn.scripts(), forms=forms),
         )
     )
     return page.lstrip()  # the doctype comes first; macros leave empty lines before it
@@ -90,8 +94,17 @@ def render_blocks(blocks: Iterable[Block]) -> "Markup":
 
 
 def charts_in(blocks: Iterable[Block]) -> list[Chart]:
-    """Return the charts that a page of these blocks draws."""
-    return [block for block in flat(blocks, "page") if isinstance(block, Chart)]
+    """Return the charts that a page of these blocks draws, those of parts and panels too."""
+    found: list[Chart] = []
+    for block in flat(blocks, "page"):
+        match block:
+            case Chart():
+                found.append(block)
+            case SurfacePart():
+                found += charts_in(block.blocks)
+            case ChartPanels():
+                found += [chart for panel in block.panels for _, _, chart in panel.charts]
+    return found
 
 
 def _sections(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
@@ -147,13 +160,16 @@ def safe(text: str) -> "Markup":
     return Markup(text)  # noqa: S704
 
 
-def policy(css: str, *scripts: str) -> str:
-    """Return a Content-Security-Policy: this style, these scripts or none, and not one request."""
+def policy(css: str, *scripts: str, forms: bool = False) -> str:
+    """Return a Content-Security-Policy: this style, these scripts or none, and not one request.
+
+    forms: those of its own server aside.
+    """
     digests = " ".join(f"'{_digest(script)}'" for script in scripts)
     script = f"script-src {digests}; " if digests else ""
     return (
         f"default-src 'none'; style-src '{_digest(css)}'; {script}"
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"img-src data:; base-uri 'none'; form-action '{'self' if forms else 'none'}'"
     )
 
 

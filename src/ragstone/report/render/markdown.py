@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ragstone.report.document import (
     Block,
     Cell,
+    Chart,
+    Column,
     Figure,
     Findings,
     Fold,
@@ -19,6 +21,7 @@ from ragstone.report.document import (
     Pairs,
     Paragraph,
     ReportDocument,
+    SurfacePart,
     Table,
     flat,
 )
@@ -42,25 +45,36 @@ def render_markdown(document: ReportDocument) -> str:
 def _parts(blocks: Iterable[Block]) -> Iterator[str]:
     for block in flat(blocks, "page"):
         match block:
-            case Heading(words=words, level=level):
-                yield f"{'#' * (level + 1)} {_line(words)}"
-            case Paragraph(words=words, tone=tone):
-                line = prose(words) if block.prose else _line(words)
-                yield f"**{line}**" if tone in ("strong", "outcome") else line
-            case Listing(items=items) if items:
-                yield "\n".join(f"- {prose(item) if block.prose else _line(item)}" for item in items)
+            case Findings(findings=findings):
+                yield from (part for finding in findings for part in _finding(finding))
             case Notes(items=items) if items:
                 yield "### Before you trust these numbers"
                 yield "\n".join(f"- {prose(item)}" for item in items)
-            case Findings(findings=findings):
-                yield from (part for finding in findings for part in _finding(finding))
-            case Pairs(rows=rows):
-                yield "<br>".join(f"{_line(name)}: {_line(words)}" for name, words in rows)
             case Table():
                 yield _table(block)
+            case SurfacePart():
+                yield from _parts(block.blocks)
+            case Chart(title=title, head=head, rows=rows):
+                table = Table([Column(name) for name in head], rows, title)
+                yield from _parts([Fold(f"{title}: numbers", [table])])
             case Fold(summary=summary):
                 inner = "\n\n".join(_parts(block.blocks))
                 yield f"<details><summary>{_line(summary)}</summary>\n\n{inner}\n\n</details>"
+            case _:
+                yield from _words(block)
+
+
+def _words(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(words=words, level=level):
+            yield f"{'#' * (level + 1)} {_line(words)}"
+        case Paragraph(words=words, tone=tone) if words:
+            line = prose(words) if block.prose else _line(words)
+            yield f"**{line}**" if tone in ("strong", "outcome") else line
+        case Listing(items=items) if items:
+            yield "\n".join(f"- {prose(item) if block.prose else _line(item)}" for item in items)
+        case Pairs(rows=rows):
+            yield "<br>".join(f"{_line(name)}: {_line(words)}" for name, words in rows)
 
 
 def _finding(finding: HeadlineFinding) -> Iterator[str]:

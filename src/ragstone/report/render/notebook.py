@@ -39,6 +39,8 @@ STYLE = """\
 .ragstone table{border-collapse:collapse;margin:.4em 0;font-size:inherit;color:inherit}
 .ragstone th,.ragstone td{border:0;padding:.15em .7em .15em 0;text-align:left;vertical-align:top;\
 white-space:pre-wrap;max-width:32rem;overflow-wrap:anywhere}
+.ragstone th,.ragstone .right{overflow-wrap:normal}
+.ragstone td:not(.right){min-width:4.5em}
 .ragstone thead th{border-bottom:1px solid currentColor;font-weight:normal;opacity:.75}
 .ragstone .right{text-align:right;font-variant-numeric:tabular-nums}
 .ragstone .dim{opacity:.75}

@@ -106,3 +106,12 @@ function offerResults() {
   menu.value = [...menu.options].some((option) => option.value === before) ? before : "any";
 }
 
+// ---- what the list needs of this page
+
+const told = (n, all) => (n === all ? "" : `${n.toLocaleString("en")} of `) + `${all.toLocaleString("en")} questions`;
+const offered = offerResults;
+const begin = () => reset();
+control("judge").append(...columns.map((column, place) => el("option", { value: String(place) }, optionName(column))));
+control("judge").addEventListener("change", offerResults);
+offerGroups();
+offerCauses();

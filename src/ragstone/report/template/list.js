@@ -1,4 +1,5 @@
-// ---- the list
+// ---- the list: filtered, searched, shown page by page, linked. A page gives lines, lineElement, select, rowsReady,
+// told (how many are shown, in words), offered (after a reset) and begin.
 
 let shown = lines;
 let page = 0;
@@ -8,9 +9,7 @@ function draw() {
   page = Math.min(Math.max(page, 0), last);
   list.replaceChildren(...shown.slice(page * A_PAGE, (page + 1) * A_PAGE).map(lineElement));
   document.getElementById("nothing").hidden = shown.length > 0;
-  const of = lines.length.toLocaleString("en");
-  document.getElementById("shown").textContent = shown.length === lines.length
-    ? `${of} questions` : `${shown.length.toLocaleString("en")} of ${of} questions`;
+  document.getElementById("shown").textContent = told(shown.length, lines.length);
   for (const where of document.querySelectorAll("[data-pages]")) {
     where.hidden = last === 0;
     where.querySelector("span").textContent = `Page ${page + 1} of ${last + 1}`;
@@ -24,7 +23,7 @@ async function refresh() {
   page = 0;
   draw();
 }
-function reset() { document.getElementById("tools").reset(); offerResults(); refresh(); }
+function reset() { document.getElementById("tools").reset(); offered(); refresh(); }
 function openLinked() {
   if (!location.hash.startsWith("#q-")) return;
   let id;
@@ -42,9 +41,6 @@ function openLinked() {
   node.querySelector("summary").focus({ preventScroll: true });
 }
 
-control("judge").append(...columns.map((column, place) => el("option", { value: String(place) }, optionName(column))));
-offerGroups();
-offerCauses();
 document.getElementById("tools").hidden = false;
 // Up and down go from question to question, as in any list; Enter and Space open one.
 list.addEventListener("keydown", (event) => {
@@ -59,9 +55,7 @@ list.addEventListener("keydown", (event) => {
 document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());
 let waiting;
 control("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 150); });
-for (const name of ["judge", "result", "found", "group", "cause", "sort"]) {
-  control(name).addEventListener("change", () => { if (name === "judge") offerResults(); refresh(); });
-}
+for (const menu of document.querySelectorAll("#tools select")) menu.addEventListener("change", refresh);
 document.getElementById("reset").addEventListener("click", reset);
 for (const button of document.querySelectorAll("[data-step]")) {
   button.addEventListener("click", () => {
@@ -72,4 +66,4 @@ for (const button of document.querySelectorAll("[data-step]")) {
 }
 addEventListener("hashchange", openLinked);
 addEventListener("load", openLinked); // after the browser has looked for the element itself
-reset();
+begin();

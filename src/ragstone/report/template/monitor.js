@@ -50,9 +50,9 @@ if (tools) {
   tools.addEventListener("input", show);
   tools.addEventListener("submit", (event) => event.preventDefault());
   byId("reset").addEventListener("click", () => { tools.reset(); show(); byId("tool-text").focus(); });
-  document.querySelectorAll("[data-gap]").forEach((link) => link.addEventListener("click", () => {
+  document.querySelectorAll(".gap").forEach((gap, at) => gap.querySelector("a")?.addEventListener("click", () => {
     tools.reset();
-    byId("tool-gap").value = link.dataset.gap;
+    byId("tool-gap").value = at + 1;
     show();
   }));
 }

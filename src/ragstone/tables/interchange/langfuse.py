@@ -7,7 +7,7 @@ case (interface, API) or with underscores (blob storage).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ragstone.records import Answer
+from ragstone.tables.interchange.marks import is_observation
 from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of
 from ragstone.tables.interchange.values import (
     amount_in,
@@ -20,36 +20,12 @@ from ragstone.tables.interchange.values import (
     question_in,
     seconds_at,
 )
-from ragstone.tables.names import accepted_names
 
-# Each is in every trace, as null where it is empty; logs of other origin have `input` and `output` too.
-_IN_TRACES = {"id", "timestamp", "name"}
-_TRACE_MARKS = {"sessionId", "session_id", "userId", "user_id", "htmlPath", "observations"}
-_IN_OBSERVATIONS = {"startTime", "start_time", "parentObservationId", "parent_observation_id"}
-_NOT_LANGFUSE = {
-    name for field in ("reference", "contexts") for name in (*accepted_names(Answer, field), "expectedOutput")
-}
 _KINDS: Mapping[str, Kind] = {"GENERATION": "model", "RETRIEVER": "retriever", "EMBEDDING": "embedding"}
 _INPUT = ("input", "promptTokens", "prompt_tokens", "inputUsage", "inputTokens", "input_tokens")
 _OUTPUT = ("output", "completionTokens", "completion_tokens", "outputUsage", "outputTokens", "output_tokens")
 _CACHED = ("input_cached_tokens", "cache_read_input_tokens", "input_cache_read")
 _COST = ("totalCost", "total_cost", "calculatedTotalCost", "calculated_total_cost")
-
-
-def is_langfuse(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is a trace or an observation."""
-    return _is_observation(raw) or _is_trace(raw)
-
-
-def _is_observation(raw: Mapping[str, Any]) -> bool:
-    has_trace = bool(raw.keys() & {"traceId", "trace_id"})
-    return has_trace and "type" in raw and bool(raw.keys() & _IN_OBSERVATIONS)
-
-
-def _is_trace(raw: Mapping[str, Any]) -> bool:
-    names = raw.keys()
-    told = names >= _IN_TRACES and bool(names & {"input", "output"}) and bool(names & _TRACE_MARKS)
-    return told and not names & _NOT_LANGFUSE
 
 
 def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
@@ -58,7 +34,7 @@ def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
     for number, raw in rows:
         if not isinstance(raw, dict):
             yield number, raw
-        elif _is_observation(raw):
+        elif is_observation(raw):
             steps.append(_observation(number, raw))
         else:
             steps.append(_trace(number, raw))

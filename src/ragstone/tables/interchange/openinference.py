@@ -32,14 +32,6 @@ _KINDS: Mapping[str, Kind] = {
 _DOCUMENTS = {"retriever": ("retrieval", "documents"), "reranker": ("reranker", "output_documents")}
 
 
-def is_openinference(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is a span, or a batch of them in OTLP JSON."""
-    if raw.keys() & {"resourceSpans", "scopeSpans"} or "context.trace_id" in raw:
-        return True
-    context = raw.get("context")
-    return isinstance(context, Mapping) and "trace_id" in context
-
-
 def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
     steps: list[TraceStep] = []

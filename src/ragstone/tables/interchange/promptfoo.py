@@ -30,14 +30,6 @@ _FAILED = 2  # of failureReason: an error, where 1 is an assertion that was not 
 _SHORT = 40
 
 
-def is_promptfoo(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is a file of results, or one result."""
-    inside = raw.get("results")
-    if isinstance(inside, Mapping):
-        return isinstance(inside.get("results"), list)
-    return {"vars", "provider"} <= raw.keys() and bool(raw.keys() & {"promptIdx", "testIdx", "testCase"})
-
-
 def read_promptfoo(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each result, test by test; a result without an output has an error."""
     results: list[tuple[int, Mapping[str, Any]]] = []
@@ -58,11 +50,6 @@ def read_promptfoo(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tup
     results.sort(key=lambda item: (_index(item[1], "testIdx"), _index(item[1], "promptIdx")))
     for number, one in results:
         yield number, _row(one, names[_provider(one), _prompt(one)])
-
-
-def is_table(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is a row of promptfoo's CSV, which has its systems side by side."""
-    return {"Status", "Score"} <= raw.keys() and any(name.startswith("[") for name in raw)
 
 
 def refuse_table(_rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:

@@ -1,24 +1,33 @@
 """Which tool wrote a file of results, by what stands in its first row."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from ragstone.tables.interchange import langfuse, openinference, promptfoo, samples
+from ragstone.tables.interchange.marks import (
+    is_deepeval,
+    is_langfuse,
+    is_openinference,
+    is_promptfoo,
+    is_ragas,
+    is_table,
+)
 
 Numbered = tuple[int, Any]
 """A line, or the number of a row, and what stands there: an object, or the error in place of one."""
 
 Reader = Callable[[Iterable[Numbered], str], Iterator[Numbered]]
 
-# What a first row must be like, and what then reads them all. The first that fits is taken.
-FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Reader], ...] = (
-    (promptfoo.is_promptfoo, promptfoo.read_promptfoo),
-    (promptfoo.is_table, promptfoo.refuse_table),
-    (openinference.is_openinference, openinference.read_openinference),
-    (langfuse.is_langfuse, langfuse.read_langfuse),
-    (samples.is_deepeval, samples.read_deepeval),
-    (samples.is_ragas, samples.read_ragas),
+# What a first row must be like, and what then reads them all, `module:function` of this folder. The first
+# that fits is taken. Most files are of no tool, so a reader is imported when a row of its tool is there.
+FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], str], ...] = (
+    (is_promptfoo, "promptfoo:read_promptfoo"),
+    (is_table, "promptfoo:refuse_table"),
+    (is_openinference, "openinference:read_openinference"),
+    (is_langfuse, "langfuse:read_langfuse"),
+    (is_deepeval, "samples:read_deepeval"),
+    (is_ragas, "samples:read_ragas"),
 )
 
 
@@ -29,7 +38,7 @@ def is_result(raw: Mapping[str, Any]) -> bool:
 
 def is_trace(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is part of a trace: a span, a batch of spans, a trace or an observation."""
-    return openinference.is_openinference(raw) or langfuse.is_langfuse(raw)
+    return is_openinference(raw) or is_langfuse(raw)
 
 
 def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
@@ -44,6 +53,12 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
         if isinstance(raw, dict):
             read = next((read for fits, read in FORMATS if fits(raw)), None)
             together = chain(before, every)
-            yield from read(together, where) if read else together
+            yield from _reader(read)(together, where) if read else together
             return
     yield from before
+
+
+def _reader(place: str) -> Reader:
+    module, _, name = place.partition(":")
+    found: Reader = getattr(import_module(f"{__package__}.{module}"), name)
+    return found

@@ -26,14 +26,6 @@ _SPENT = {
 }
 
 
-def is_deepeval(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is a test run, or a test case in deepeval's names."""
-    run = raw.get("testRunData", raw)
-    if isinstance(run, Mapping) and isinstance(run.get("testCases"), list):
-        return True
-    return "input" in raw and bool(raw.keys() & {"actualOutput", "actual_output"})
-
-
 def read_deepeval(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each test case; what is no object as it is. Conversations are left out."""
     for number, raw in rows:
@@ -71,13 +63,6 @@ def _case_row(case: Mapping[str, Any]) -> dict[str, Any]:
     row |= {name: value for name, value in more.items() if value is not None}
     tags = row.pop("tags", None)  # a list; ours are named
     return {**row, "deepeval_tags": tags} if tags else row
-
-
-def is_ragas(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is a sample of ragas."""
-    return "user_input" in raw and bool(
-        raw.keys() & {"response", "retrieved_contexts", "reference", "rubrics"}
-    )
 
 
 def read_ragas(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:

@@ -1,11 +1,11 @@
 "use strict";
 /* Keys of lists: j and k go from row to row, Enter opens, / searches, ? shows the keys.
-   Rows are the elements [data-row] (links or summaries); the search is [data-search]. A page adds keys of its
+   Rows are the elements [data-row] (links or summaries), and questions that flipped; the search is [data-search]. A page adds keys of its
    own with addKeys({ x: ["what it does", function] }). */
 const ownKeys = {};
 function addKeys(keys) { Object.assign(ownKeys, keys); }
 
-const rowsOfPage = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility?.() ?? true);
+const rowsOfPage = () => [...document.querySelectorAll("[data-row], .flips td:nth-child(2) a")].filter((row) => row.checkVisibility?.() ?? true);
 function goBy(step) {
   const rows = rowsOfPage();
   if (!rows.length) return;

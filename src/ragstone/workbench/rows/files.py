@@ -17,7 +17,7 @@ from ragstone.records import Answer, AnyRow, Chunk, Document, Judgement, Questio
 from ragstone.report.asked import CALLS_FILE
 from ragstone.report.blame import BLAME, CAUSES
 from ragstone.tables import partial_path, read_rows, write_rows
-from ragstone.tables.reading import READERS
+from ragstone.tables.formats import READERS
 from ragstone.version import __version__
 
 RowT = TypeVar("RowT")

@@ -20,7 +20,10 @@ function speak(lang) {
   at("lang").value = lang;
   at("question").placeholder = t("placeholder");
   for (const each of document.querySelectorAll("[data-text]")) each.textContent = t(each.dataset.text);
-  for (const select of [at("crop"), at("region")]) if (select.options.length) select.options[0].textContent = t("any");
+  for (const select of selects()) {
+    select.options[0].textContent = t("any");
+    select.previousElementSibling.textContent = nameOf(select.name);
+  }
   at("examples").replaceChildren(...t("examples").map((words) =>
     element("li", {}, element("button", { type: "button", textContent: words, onclick: () => ask(words) }))));
 }
@@ -73,7 +76,7 @@ async function ask(text) {
 }
 
 async function hear(item, text, signal) {
-  const filters = Object.fromEntries(["crop", "region"].map((name) => [name, at(name).value]).filter(([, value]) => value));
+  const filters = Object.fromEntries(selects().map(({ name, value }) => [name, value]).filter(([, value]) => value));
   const response = await request("v1/chat/completions", { signal, body: {
     model: "assistant", stream: true, messages: [{ role: "user", content: text }], filters,
     ...(kept.get("conversation") && { conversation_id: kept.get("conversation") }), ...(chosen && { lang: chosen }),
@@ -124,13 +127,16 @@ function askForKey() {
   if (!at("key-asked").open) at("key-asked").showModal();
 }
 
+const selects = () => [...at("filters").querySelectorAll("select")];
+const nameOf = (tag) => t("tags")[tag] ?? tag.charAt(0).toUpperCase() + tag.slice(1).replaceAll("_", " ");
+
+// Offer the tags that somebody has declared: what a topic or a language holds, its words do not tell.
 function offerFilters(filters) {
-  for (const name of ["crop", "region"]) {
-    const values = filters[name] ?? [];
-    at(name).replaceChildren(element("option", { value: "", textContent: t("any") }), ...values.map((value) => element("option", { value, textContent: value })));
-    at(name).parentElement.hidden = !values.length;
-  }
-  at("filters").hidden = !Object.values(filters).some((values) => values.length);
+  const offered = Object.entries(filters).filter(([tag, values]) => values.length && tag !== "topic" && tag !== "lang");
+  for (const select of selects()) select.parentElement.remove();
+  at("filters").append(...offered.map(([name, values]) => element("label", {}, element("span", { textContent: nameOf(name) }), " ",
+    element("select", { name }, ...["", ...values].map((value) => element("option", { value, textContent: value || t("any") }))))));
+  at("filters").hidden = !offered.length;
 }
 
 async function begin() {

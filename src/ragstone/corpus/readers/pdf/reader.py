@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.readers.pdf.columns import main_size, read_columns
 from ragstone.corpus.readers.pdf.furniture import (
     Furniture,
@@ -39,6 +38,7 @@ from ragstone.corpus.readers.pdf.rows import clean, drop_line_numbers, make_rows
 from ragstone.corpus.readers.pdf.runs import EMPTY, PageRuns, read_page
 from ragstone.corpus.readers.text import first_line
 from ragstone.errors import MissingExtra
+from ragstone.files.file import File, Unreadable
 from ragstone.records import Document
 
 if TYPE_CHECKING:

@@ -1,0 +1,100 @@
+"""The options that say how files are to be read: which column is which field, and which worksheet."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ragstone.tables.columns import ColumnChoice
+
+Column = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="FIELD=COLUMN, e.g. answer='Model Answer'; may be repeated."),
+]
+Worksheet = Annotated[
+    str | None, typer.Option("--worksheet", help="Of an Excel file in which several could be meant.")
+]
+_OPTIONS: dict[str, Any] = {"column": Column, "worksheet": Worksheet}
+
+
+def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options `--column` and `--worksheet`, which hold for every file that it reads.
+
+    A column that is in none of the files which the command is given is refused before anything is done.
+    """
+    own = inspect.signature(command)
+
+    @functools.wraps(command)
+    def called(column: list[str] | None = None, worksheet: str | None = None, **given: object) -> None:
+        if not column and worksheet is None:
+            command(**given)
+            return
+        from ragstone.tables.columns import CHOICE, ColumnChoice
+
+        choice = ColumnChoice(columns=_parsed(column or ()), worksheet=worksheet, lenient=True)
+        _check_found(choice, given.values())
+        before = CHOICE.set(choice)
+        try:
+            command(**given)
+        finally:
+            CHOICE.reset(before)
+
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=note)
+        for name, note in _OPTIONS.items()
+    ]
+    plain = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    del called.__wrapped__  # whoever looks behind it would miss the options
+    called.__signature__ = own.replace(parameters=[*plain, *more])  # type: ignore[attr-defined]
+    called.__annotations__ = command.__annotations__ | _OPTIONS
+    return called
+
+
+def _parsed(written: Iterable[str]) -> dict[str, str]:
+    """Return field -> column. Raises ConfigError."""
+    from ragstone.errors import ConfigError, nearest
+    from ragstone.tables.names import ALIASES, fields_of
+
+    known = {field for row_type in ALIASES for field in (*fields_of(row_type), *ALIASES[row_type])}
+    found: dict[str, str] = {}
+    for one in written:
+        field, equals, column = one.partition("=")
+        if not (equals and column):
+            raise ConfigError(f"--column {one}: write FIELD=COLUMN, e.g. --column answer='Model Answer'.")
+        if field not in known:
+            raise ConfigError(f"--column {one}: there is no field {field!r}. {nearest(field, known)}")
+        if field in found:
+            raise ConfigError(f"--column {one}: {field} is {found[field]!r} already. Leave one out.")
+        found[field] = column
+    return found
+
+
+def _check_found(choice: "ColumnChoice", given: Iterable[object]) -> None:
+    """Raise ColumnsError for a column that is in none of the files."""
+    from ragstone.errors import ColumnsError, nearest
+    from ragstone.tables.columns import find_column
+    from ragstone.tables.reading import columns_in
+
+    there = {path: columns_in(path) for path in _files(given)}
+    every = [column for columns in there.values() for column in columns]
+    for field, column in choice.columns.items():
+        if there and not any(find_column(column, columns) for columns in there.values()):
+            places = ", ".join(map(str, there))
+            raise ColumnsError(
+                f"--column {field}={column}: no such column in {places}. {nearest(column, every)}"
+            )
+
+
+def _files(given: Iterable[object]) -> Iterator[Path]:
+    """Yield the files of rows among the values of a command's parameters."""
+    from ragstone.tables.formats import READERS, ending_of
+
+    for one in given:
+        if isinstance(one, list | tuple) and not hasattr(one, "_fields"):
+            yield from _files(one)
+        elif isinstance(one, str | Path) and ending_of(Path(one)) in READERS and Path(one).is_file():
+            yield Path(one)

@@ -1,0 +1,104 @@
+"""Addresses of git repositories -> folders: cloned once, shallow, into a cache; nothing of them is run."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ragstone.errors import DataError
+
+CACHE = Path(".ragstone") / "repositories"
+PATIENCE_S = 600
+
+_ADDRESS = re.compile(
+    r"(?:git\+)?(?P<url>(?:(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:)\S+?\.git)/?(?:@(?P<ref>[\w./-]+))?"
+)
+_SECRET = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def repository_of(source: object) -> tuple[str, str | None] | None:
+    """Return the address of a repository, and the branch or tag after its `@`; None for any other source.
+
+    `https://HOST/NAME.git`, `git@HOST:NAME.git`, `ssh://…`, `file:///…/NAME.git`, each also with `@REF`. One
+    slash after the colon is as good: a path has lost the other.
+    """
+    text = re.sub(r"^((?:git\+)?(?:https?|ssh|git|file)):/+", _slashes, str(source))
+    found = _ADDRESS.fullmatch(text)
+    return (found["url"], found["ref"]) if found else None
+
+
+def _slashes(start: re.Match[str]) -> str:
+    return f"{start[1]}:///" if start[1].endswith("file") else f"{start[1]}://"
+
+
+def cloned(url: str, ref: str | None = None, cache: Path | None = None) -> Path:
+    """Return the folder of a repository's files at a branch or tag, by default at its head.
+
+    It is cloned without history, submodules or hooks, and asks for no password: git's own helpers and keys
+    are used. A clone that is there is brought up to date, and used as it is where nobody can be reached.
+    Raises DataError where there is no git, no such repository, or nobody answers; credentials in the address
+    are never shown.
+    """
+    if shutil.which("git") is None:
+        raise DataError(f"{plain(url)}: git is not installed. Install it, or name a folder with the files.")
+    cache = cache or CACHE
+    name = re.split(r"[/:]", url)[-1].removesuffix(".git")
+    place = cache / _key(url, ref) / name
+    if (place / ".git").is_dir():
+        wanted = ("--depth=1", "--no-tags", "--no-recurse-submodules", "--", url, ref or "HEAD")
+        if _git(place, "fetch", *wanted).returncode == 0:
+            _checked(url, _git(place, "reset", "--hard", "FETCH_HEAD"))
+        return place
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".cloning-") as made:
+        folder = Path(made) / "clone"
+        folder.mkdir()
+        branch = ["--branch", ref] if ref else []
+        options = ["--depth=1", "--single-branch", "--no-tags", "--template=", *branch]
+        _checked(url, _git(folder, "clone", "--quiet", *options, "--", url, name))
+        _checked(url, _git(folder / name, "remote", "remove", "origin"))  # a password would stand there
+        folder.rename(place.parent)
+    return place
+
+
+def plain(url: str) -> str:
+    """Return an address without the name and password in it."""
+    return _SECRET.sub("", url)
+
+
+def _key(url: str, ref: str | None) -> str:
+    """Return the name of a clone's folder in the cache."""
+    return hashlib.blake2b(f"{plain(url)}@{ref or ''}".encode(), digest_size=8).hexdigest()
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    safe = ("-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "protocol.ext.allow=never")
+    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LC_ALL": "C"}
+    environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
+    try:
+        return subprocess.run(
+            ["git", *safe, *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(arguments, 1, "", f"no end after {PATIENCE_S} seconds")
+
+
+def _checked(url: str, ran: subprocess.CompletedProcess[str]) -> None:
+    if ran.returncode:
+        lines = ran.stderr.strip().splitlines() or ["it says nothing"]
+        said = plain(next((line for line in lines if line.startswith(("fatal:", "ssh:"))), lines[-1]))
+        raise DataError(
+            f"{plain(url)}: cannot be cloned ({said}). Check the address and the network, and that git can "
+            f"read it: git ls-remote {plain(url)}"
+        )

@@ -1,0 +1,1 @@
+"""The flow `ask`: its command, and what nobody else uses."""

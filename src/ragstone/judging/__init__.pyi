@@ -1,0 +1,27 @@
+"""The names of this room that others take from it; each is imported when it is first used."""
+
+from .examples import question_digest
+from .finding import JudgeContext
+from .judge import Judge, judge_names, parse_judge
+from .judging import failed_judgements, judge_answer
+from .summary import MetricSummary, Tally, document_clusters, summarise
+from .together import can_join, joined, judge_together
+from .variant import load_judge
+
+__all__ = [
+    "Judge",
+    "JudgeContext",
+    "MetricSummary",
+    "Tally",
+    "can_join",
+    "document_clusters",
+    "failed_judgements",
+    "joined",
+    "judge_answer",
+    "judge_names",
+    "judge_together",
+    "load_judge",
+    "parse_judge",
+    "question_digest",
+    "summarise",
+]

@@ -1,0 +1,150 @@
+"""Judgements of an answer sheet: their means, the statements without support, and what was asked."""
+
+import re
+from collections.abc import Sequence
+
+from ragstone.judging.summary import MetricSummary, Unsupported
+from ragstone.records import NO_MODEL
+from ragstone.report.cascades import savings_line
+from ragstone.report.corrected import corrected_line, corrected_of
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Notes,
+    Paragraph,
+    ReportDocument,
+    Row,
+    Table,
+)
+from ragstone.report.summary import RunSummary
+from ragstone.report.wording import (
+    calls_line,
+    caution,
+    cost,
+    count,
+    interval,
+    judge_name,
+    n_scored,
+    number,
+    one_line,
+    plural,
+    scale,
+    shared_documents,
+    statuses,
+    tokens_line,
+)
+
+WIDTH = 80  # of a line of an unsupported statement
+LONGEST_ID = 24
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # a terminal would obey them
+TAKEN_FROM = {"answer": "statement", "reference": "statement of the references", "contexts": "context"}
+LACKING = {
+    "answer": "not supported",
+    "reference": "missing from the answers",
+    "contexts": "of no use for the question",
+}
+
+
+def judged_document(summary: RunSummary) -> ReportDocument:
+    """Return what `ragstone judge` shows: the means of a sheet, what lacks support, notes, and the cost."""
+    return ReportDocument(
+        title="",
+        kind="judgements",
+        about="",
+        version=summary.version,
+        blocks=[brief_means(summary), *_unsupported(summary.metrics), Notes(summary.notes)],
+        last=asked_lines(summary),
+    )
+
+
+def brief_means(summary: RunSummary) -> Table:
+    """Return the means for a terminal: by model, language models first; of several systems, a row each."""
+    several = len({metric.system for metric in summary.metrics}) > 1
+    rows: list[Row] = []
+    models = dict.fromkeys(metric.model for metric in summary.metrics)
+    for model in sorted(models, key=lambda model: model == NO_MODEL):
+        rows.append(["Baselines, no model" if model == NO_MODEL else f"By {model}"])
+        mine = [metric for metric in summary.metrics if metric.model == model]
+        for judge in dict.fromkeys(map(_with_scale, mine)):
+            rows += [[judge]] if several else []
+            rows += [
+                _brief_mean(row, summary, f"    {row.system}" if several else judge)
+                for row in mine
+                if _with_scale(row) == judge
+            ]
+    heads = [Column("", text=True), Column("mean"), Column("interval"), Column("scored")]
+    return Table([*heads, Column("", text=True)], rows, "Means", where="terminal")
+
+
+def _with_scale(row: MetricSummary) -> str:
+    unit = not row.scale or row.scale[1] == 1
+    return f"  {judge_name(row)}" + ("" if unit else f" ({scale(row)})")
+
+
+def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell]:
+    warning, corrected = caution(row, summary), corrected_of(row, summary)
+    beside = [
+        shared_documents(row.n_documents) if row.n_documents else "",
+        corrected_line(corrected) if corrected else "",
+        statuses(row.statuses),
+        f"† {warning}" if warning else "",
+    ]
+    return [
+        Cell(name),
+        mean_cell(row),
+        Cell(interval(row.estimate) if row.estimate else ""),
+        Cell(f"{count(n_scored(row))} of {count(row.n_rows)}"),
+        Cell("\n".join(line for line in beside if line), tone="warn" if warning else "muted"),
+    ]
+
+
+def mean_cell(row: MetricSummary) -> Cell:
+    """Return the mean of a judge, or that there is none."""
+    return Cell(number(row.estimate.value), tone="strong") if row.estimate else Cell("none")
+
+
+def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
+    """Return how many statements each judge found no support for, and the first of them, for a terminal.
+
+    Of contexts none is shown: their beginnings say little. Nothing where no judge gave verdicts.
+    """
+    several = len({metric.system for metric in metrics}) > 1
+    lines: list[Block] = []
+    for metric in metrics:
+        system = f", {metric.system}" if several else ""
+        for one in metric.unsupported:
+            lines.append(Paragraph(f"  {judge_name(metric)}{system}: {_n_unsupported(one)}"))
+            first = () if one.of == "contexts" else one.first
+            lines += [Paragraph(_statement(*pair), tone="muted") for pair in first]
+    return [Heading("Statements without support", level=3), *lines] if lines else []
+
+
+def _n_unsupported(one: Unsupported) -> str:
+    what, _, rest = TAKEN_FROM[one.of].partition(" ")
+    things = f"{plural(one.n, what)} {rest}".rstrip()
+    return f"{count(one.n_unsupported)} of {things} {LACKING[one.of]} ({plural(one.n_rows, 'answer')})"
+
+
+def _statement(question_id: str, statement: str) -> str:
+    lead = f"    {_short(question_id, LONGEST_ID)}: "
+    return lead + _short(statement, WIDTH - len(lead))
+
+
+def _short(text: str, length: int) -> str:
+    return one_line(CONTROL.sub(" ", text), length)
+
+
+def asked_lines(summary: RunSummary) -> str:
+    """Return what a terminal says last: what cascades have saved, and what was asked and what it cost."""
+    calls = summary.calls
+    asked = "No model was called."
+    if calls.made + calls.from_ledger:
+        models = ", ".join(f"{role} {model}" for role, model in summary.models.items())
+        failed = f" ({statuses(calls.failed)})" if calls.failed else ""
+        asked = (
+            f"Models: {models or 'none'}\nCalls: {calls_line(calls)}{failed}\n"
+            f"Tokens: {tokens_line(calls)}. Cost: {cost(calls)}."
+        )
+    return "\n\n".join([*map(savings_line, summary.cascades), asked])

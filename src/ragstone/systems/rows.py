@@ -1,0 +1,50 @@
+"""Questions -> rows of answers: before they are answered, and joined with answers made elsewhere."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from ragstone.records import Answer, Context, Question
+
+
+def unanswered(question: Question, system: str, contexts: list[Context] | None = None) -> Answer:
+    """Return the row of a question as it is before the system has answered."""
+    return Answer(
+        question_id=question.id,
+        answer="",
+        system=system,
+        contexts=contexts,
+        question=question.question,
+        reference=question.reference,
+        answerable=question.answerable,
+        tags=question.tags,
+    )
+
+
+def join_questions(answers: Iterable[Answer], questions: Mapping[str, Question]) -> Iterator[Answer]:
+    """Yield the answers with what the questions of the same id tell; what a row says itself stays."""
+    for answer in answers:
+        question = questions.get(answer.question_id)
+        if question is None:
+            yield answer
+            continue
+        yield msgspec.structs.replace(
+            answer,
+            question=answer.question or question.question,
+            reference=answer.reference or question.reference,
+            answerable=question.answerable if answer.answerable is None else answer.answerable,
+            tags=answer.tags or question.tags,
+        )
+
+
+def with_columns(answers: Iterable[Answer], questions: Mapping[str, Question]) -> Iterator[Answer]:
+    """Yield the answers with the further columns of their questions, for judges that read them.
+
+    A column that an answer has itself stays. Nothing of it is written: a sheet stays as it is.
+    """
+    for answer in answers:
+        question = questions.get(answer.question_id)
+        if question is not None and question.metadata:
+            merged = {**question.metadata, **(answer.metadata or {})}
+            answer = msgspec.structs.replace(answer, metadata=merged)
+        yield answer

@@ -1,0 +1,68 @@
+"""What a row of each tool is like, by which it is told from others."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragstone.records import Answer
+from ragstone.tables.names import accepted_names
+
+# Each is in every trace, as null where it is empty; logs of other origin have `input` and `output` too.
+_IN_TRACES = {"id", "timestamp", "name"}
+_TRACE_MARKS = {"sessionId", "session_id", "userId", "user_id", "htmlPath", "observations"}
+_IN_OBSERVATIONS = {"startTime", "start_time", "parentObservationId", "parent_observation_id"}
+_NOT_LANGFUSE = {
+    name for field in ("reference", "contexts") for name in (*accepted_names(Answer, field), "expectedOutput")
+}
+
+
+def is_promptfoo(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a file of results, or one result."""
+    inside = raw.get("results")
+    if isinstance(inside, Mapping):
+        return isinstance(inside.get("results"), list)
+    return {"vars", "provider"} <= raw.keys() and bool(raw.keys() & {"promptIdx", "testIdx", "testCase"})
+
+
+def is_table(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a row of promptfoo's CSV, which has its systems side by side."""
+    return {"Status", "Score"} <= raw.keys() and any(name.startswith("[") for name in raw)
+
+
+def is_openinference(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a span, or a batch of them in OTLP JSON."""
+    if raw.keys() & {"resourceSpans", "scopeSpans"} or "context.trace_id" in raw:
+        return True
+    context = raw.get("context")
+    return isinstance(context, Mapping) and "trace_id" in context
+
+
+def is_langfuse(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a trace or an observation."""
+    return is_observation(raw) or _is_trace(raw)
+
+
+def is_observation(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is an observation of Langfuse, a part of a trace."""
+    has_trace = bool(raw.keys() & {"traceId", "trace_id"})
+    return has_trace and "type" in raw and bool(raw.keys() & _IN_OBSERVATIONS)
+
+
+def _is_trace(raw: Mapping[str, Any]) -> bool:
+    names = raw.keys()
+    told = names >= _IN_TRACES and bool(names & {"input", "output"}) and bool(names & _TRACE_MARKS)
+    return told and not names & _NOT_LANGFUSE
+
+
+def is_deepeval(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a test run, or a test case in deepeval's names."""
+    run = raw.get("testRunData", raw)
+    if isinstance(run, Mapping) and isinstance(run.get("testCases"), list):
+        return True
+    return "input" in raw and bool(raw.keys() & {"actualOutput", "actual_output"})
+
+
+def is_ragas(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a sample of ragas."""
+    return "user_input" in raw and bool(
+        raw.keys() & {"response", "retrieved_contexts", "reference", "rubrics"}
+    )

@@ -1,0 +1,64 @@
+"""The command `ragstone`: its help, its examples, its completion."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+import pytest
+import typer
+from tests.support.command import ragstone
+
+from ragstone.cli.app import COMMANDS, PANELS, app_of
+
+ROOT = typer.main.get_command(app_of())
+EXAMPLE = re.compile(r"^- `ragstone (.+)`$", re.MULTILINE)
+SHORT = ("people", "assistant")  # what they do needs no example: `people list`
+
+
+def commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command with its whole name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
+
+
+ALL = dict(commands(ROOT))
+EXAMPLES = [(name, words) for name, command in ALL.items() for words in EXAMPLE.findall(command.help or "")]
+
+
+def test_every_command_shows_an_example():
+    shown = {name for name, _ in EXAMPLES}
+    assert {name for name in ALL if name.split()[0] not in SHORT} <= shown
+
+
+@pytest.mark.parametrize(("name", "words"), EXAMPLES, ids=[words for _, words in EXAMPLES])
+def test_an_example_is_one_that_its_command_takes(name, words):
+    called, rest = ROOT, shlex.split(words)
+    for part in name.split():
+        assert rest.pop(0) == part
+        called = called.commands[part]
+    context = called.make_context(name, rest)
+    assert not context.args
+
+
+def test_help_lists_every_command_in_its_panel():
+    told = ragstone("--help").out
+    heads = [told.index(f"─ {panel} ─") for panel in PANELS]
+    assert heads == sorted(heads)
+    assert all(re.search(rf"│ {name} ", told) for name in COMMANDS)
+
+
+def test_shell_completion_knows_commands_and_options(monkeypatch):
+    def completed(*words: str) -> list[str]:
+        monkeypatch.setenv("COMP_WORDS", shlex.join(words))
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        from typer.testing import CliRunner
+
+        return CliRunner().invoke(app_of(), [], prog_name="ragstone").output.split()
+
+    monkeypatch.setenv("_RAGSTONE_COMPLETE", "complete_bash")
+    assert completed("ragstone", "jud") == ["judge", "judges"]
+    assert completed("ragstone", "judge", "--off") == ["--offline"]

@@ -1,0 +1,102 @@
+"""Git addresses as sources: cloned once, safely, from a repository of the test's own."""
+
+import os
+import subprocess
+
+import pytest
+
+from ragstone.corpus import repositories
+from ragstone.corpus.ingest import read_corpus
+from ragstone.corpus.repositories import cloned, plain, repository_of
+from ragstone.errors import DataError
+
+
+def git(folder, *arguments):
+    people = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
+    names = {f"GIT_{one}": "t@example.org" for one in people}
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, env=os.environ | names)
+
+
+@pytest.fixture
+def origin(tmp_path, monkeypatch):
+    """A repository of two commits, with a link that leads out of it; the working folder is elsewhere."""
+    folder = tmp_path / "wheat.git"
+    (folder / "docs").mkdir(parents=True)
+    git(folder, "init", "--initial-branch=main")
+    (folder / "docs" / "a.md").write_text("# Wheat\n\nSown in October.")
+    (folder / "docs" / "b.exs").write_text("IO.puts 1")
+    (folder / "docs" / "passwd.md").symlink_to("/etc/passwd")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "first")
+    git(folder, "tag", "v1")
+    (folder / "docs" / "a.md").write_text("# Wheat\n\nSown in September.")
+    git(folder, "commit", "-am", "second")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("https://example.org/a/b.git", ("https://example.org/a/b.git", None)),
+        ("https:/example.org/a/b.git", ("https://example.org/a/b.git", None)),
+        ("git@example.org:a/b.git", ("git@example.org:a/b.git", None)),
+        ("ssh://git@example.org/a/b.git@v1.2", ("ssh://git@example.org/a/b.git", "v1.2")),
+        ("git+https://example.org/a/b.git@main", ("https://example.org/a/b.git", "main")),
+        ("file:///srv/b.git", ("file:///srv/b.git", None)),
+        ("https://example.org/a/b", None),
+        ("folder/b.git", None),
+        ("-oProxyCommand=x@y:b.git", None),
+        ("ext::sh -c x.git", None),
+    ],
+)
+def test_an_address_is_known_by_its_end(source, found):
+    assert repository_of(source) == found
+
+
+def test_a_repository_is_read_as_a_folder_shallow_and_up_to_date(origin):
+    address = f"file://{origin}"
+    found = read_corpus([address])
+    texts = {one.id: one.text for one in found.documents}
+    assert texts["wheat/docs/a.md"] == "# Wheat\n\nSown in September."
+    assert "root:" not in "".join(texts.values())  # a link is a file that names where it leads
+    clone = next(repositories.CACHE.iterdir()) / "wheat"
+    assert (clone / ".git" / "shallow").read_text().count("\n") == 1
+    (origin / "docs" / "a.md").write_text("Sown in March.")
+    git(origin, "commit", "-am", "third")
+    assert "Sown in March." in {one.text for one in read_corpus([address]).documents}
+    origin.rename(origin.with_name("gone"))  # nobody answers: the clone is used as it is
+    assert "Sown in March." in {one.text for one in read_corpus([address]).documents}
+
+
+def test_a_tag_is_read_and_its_hooks_are_not_run(origin, tmp_path, monkeypatch):
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / "post-checkout").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    (hooks / "post-checkout").chmod(0o755)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
+    place = cloned(f"file://{origin}", "v1")
+    assert (place / "docs" / "a.md").read_text() == "# Wheat\n\nSown in October."
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_cannot_be_cloned_says_so_and_shows_no_password(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for address in (f"file://{tmp_path}/none.git", "https://me:secret@127.0.0.1:9/none.git"):
+        with pytest.raises(DataError, match="cannot be cloned") as caught:
+            read_corpus([address])
+        assert "secret" not in str(caught.value)
+        assert "git ls-remote" in str(caught.value)
+    assert list(repositories.CACHE.iterdir()) == []  # nothing half-done
+    assert plain("https://me:secret@host/a.git") == "https://host/a.git"
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(DataError, match="git is not installed"):
+        read_corpus(["https://127.0.0.1:9/none.git"])
+
+
+def test_braces_in_a_pattern_are_choices(origin):
+    sources = [f"{origin}/docs/*.{{exs,mdx}}", f"{origin}/{{docs,src}}/a.{{md,rst}}"]
+    assert [one.id.rpartition("/")[2] for one in read_corpus(sources).documents] == ["b.exs", "a.md"]

@@ -1,0 +1,109 @@
+"""Answer sheets in the shapes of other tools and of offices: judged as they are, or as the message says."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.support.command import TO_FILE, ragstone
+
+SHAPES = Path(__file__).parents[2] / "fixtures" / "shapes"
+FILES = sorted(path.name for path in SHAPES.iterdir() if path.name != "README.md")
+NO_CONTEXTS = {"langsmith.csv", "test-cases.csv"}
+ASKS_FIRST = {"survey.csv"}
+"""Files of which nothing can be guessed: the message gives the command."""
+
+
+def judged(monkeypatch, *arguments):
+    """Run `ragstone judge`; where it prints a command to run, run exactly that, and so on."""
+    given = ["judge", *arguments]
+    for n_run in range(1, 4):
+        monkeypatch.setattr("sys.argv", ["ragstone", *given])
+        ran = ragstone(*given)
+        if "Run:\n" not in ran.err:
+            return ran, n_run
+        _, *given = shlex.split(ran.err.rpartition("Run:\n")[2].splitlines()[0])
+    raise AssertionError(ran.err)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_is_judged_with_no_flag_or_by_the_commands_that_the_messages_print(
+    name, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(SHAPES / name, name)
+    ran, n_runs = judged(monkeypatch, name, "--judge", "containment", "--judge", "grounding", "-o", "j.jsonl")
+    assert ran.code == 0
+    assert n_runs == (3 if name in ASKS_FIRST else 1)
+    rows = [json.loads(line) for line in Path("j.jsonl").read_text().splitlines()]
+    missing = 1 if name == "null-answer.parquet" else 0
+    statuses = [(row["judge"], row["status"]) for row in rows]
+    assert statuses.count(("containment", "scored")) == 3 - missing
+    assert statuses.count(("grounding", "scored")) == (0 if name in NO_CONTEXTS else 3 - missing)
+    assert statuses.count(("containment", "app_error")) == missing
+    right = [row["score"] for row in rows if row["judge"] == "containment" and row["status"] == "scored"]
+    assert right == ([1, 0] if missing else [1, 1, 0])
+
+
+def test_no_guess_is_silent(tmp_path, monkeypatch, caplog):
+    shutil.copy(SHAPES / "excel-unicode.csv", tmp_path / "a.csv")
+    monkeypatch.chdir(tmp_path)
+    ragstone("judge", "a.csv", "--judge", "containment")
+    assert "a.csv: took `Model Answer` as answer, `Gold` as reference, `Docs` as contexts." in caplog.text
+
+
+NEAR = "question,Model Answer,answer,reference\nWho?,wrong,Ann,Ann\n"
+
+
+@pytest.mark.parametrize(
+    ("sheet", "options", "says"),
+    [
+        (NEAR, [], None),
+        ("question,answer,answer\nWho?,Ann,Bob\n", [], "two columns are named 'answer'. Rename the one"),
+        ("question,answer\nWho?,Ann\n", ["--column", "answer=Bot"], "answer=Bot: no such column in a.csv."),
+        ("question,answer\nWho?,Ann\n", ["--column", "answer"], "write FIELD=COLUMN, e.g. --column answer="),
+        ("question,answer\nWho?,Ann\n", ["--column", "anser=answer"], "there is no field 'anser'. Did you"),
+        ("id,answer\n1,Ann\n1,Bob\n", [], "a.csv:3: a second row with question_id '1', system 'default'."),
+        ("question,GPT answer,Claude answer\nWho?,A,B.\n", [], "--column 'answer=Claude answer'"),
+    ],
+)
+def test_the_first_line_of_a_message_says_what_to_change(sheet, options, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(sheet)
+    ran = ragstone("judge", "a.csv", "--judge", "containment", *options, *TO_FILE)
+    if says is None:
+        assert (ran.code, json.loads(Path("judgements.jsonl").read_text())["score"]) == (0, 1)
+    else:
+        assert (ran.code, says in ran.err.splitlines()[0]) == (2, True), ran.err
+
+
+def test_of_several_worksheets_that_fit_one_is_named(tmp_path, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl")
+    monkeypatch.chdir(tmp_path)
+    book = openpyxl.Workbook()
+    for name, said in {"May": "Ann", "June": "Bob"}.items():
+        sheet = book.active if name == "May" else book.create_sheet()
+        sheet.title = name
+        for row in (["Question", "Answer", "Reference"], ["Who?", said, "Bob"]):
+            sheet.append(row)
+    book.save("a.xlsx")
+    refused = ragstone("judge", "a.xlsx", "--judge", "containment")
+    assert (refused.code, refused.err.splitlines()[0]) == (
+        2,
+        "ragstone: a.xlsx: it has 2 worksheets. Name one of them: --worksheet May. They are: 'May', 'June'.",
+    )
+    assert ragstone("judge", "a.xlsx", "--judge", "containment", "--worksheet", "june", *TO_FILE).code == 0
+    assert json.loads(Path("judgements.jsonl").read_text())["score"] == 1
+
+
+def test_columns_that_were_not_read_are_named_where_nothing_is_scored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("question,answer,so_ist_es\nWho?,Ann,Ann\n")
+    given = ["judge", "a.csv", "--judge", "containment"]
+    monkeypatch.setattr("sys.argv", ["ragstone", *given])
+    ran = ragstone(*given)
+    assert "Nothing was scored by containment: the sheet has no reference." in ran.err
+    assert ran.err.endswith(
+        "Run:\n  ragstone judge a.csv --judge containment --column reference=so_ist_es --force\n"
+    )
