@@ -278,16 +278,16 @@ def _default_shown(parameter: inspect.Parameter) -> str:
 
 
 COMMON = """\
-Results go to standard output, everything else to standard error. With `--json` standard output holds one
-JSON document. Progress bars appear where standard error is a terminal. `ragstone --version` prints the
-version, and `--help` of every command says what stands here.
+Results go to standard output, everything else to standard error. With `--json`, standard output is one
+JSON document. Progress bars appear if standard error is a terminal. `ragstone --version` prints the
+version; `--help` after a command prints its part of this page.
 
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
 | 1 | done, and a gate failed: worse (`compare --gate`, `attack --gate`) |
-| 2 | wrong usage or input, or stopped with Ctrl-C; the message says what to change |
-| 3 | cannot tell: a gate was asked, and the rows do not decide |
+| 2 | wrong usage or input (the message says what to change), or stopped with Ctrl-C |
+| 3 | cannot tell: the rows do not decide (with `--gate`) |
 | 4 | done, but the budget or the deadline cut some calls off |
 | 5 | done, but some rows could not be scored (with `--strict` only) |
 | 143 | stopped by SIGTERM, as with Ctrl-C: finished rows are written, finished calls are in the ledger |

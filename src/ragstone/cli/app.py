@@ -36,7 +36,7 @@ PANELS: dict[str, Commands] = {
         "compare": "flows.compare.command:compare",
         "blame": "flows.blame.command:blame",
         "bench": (
-            "A grid of ragstone.toml: which is better, and is that more than chance?",
+            "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
             {
                 "retrievers": "flows.bench_retrievers.command:retrievers",
                 "languages": "flows.bench_retrievers.command:languages",
@@ -49,7 +49,7 @@ PANELS: dict[str, Commands] = {
     },
     "Trust the judge": {
         "judges": (
-            "The judges there are; what one sends to its model; a new one; a first try.",
+            "List, show, write, test, develop and fit judges.",
             {
                 "list": "flows.judges.command:list_",
                 "show": "flows.judges.command:show_",
@@ -65,7 +65,7 @@ PANELS: dict[str, Commands] = {
     },
     "Build sets": {
         "build": (
-            "Documents to an evaluation set, checked, and with a certificate.",
+            "Turn documents into a checked evaluation set with a certificate.",
             {
                 "questions": "flows.build.command:questions",
                 "facts": "flows.build.command:facts",
@@ -125,7 +125,7 @@ def _found(place: str) -> Any:  # noqa: ANN401 - a command, or an app of its own
 
 
 def _version(
-    show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
+    show: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
 ) -> None:
     """Print the version if it is asked for."""
     if show:

@@ -16,7 +16,8 @@ Column = Annotated[
     typer.Option("--column", help="FIELD=COLUMN, e.g. answer='Model Answer'; may be repeated."),
 ]
 Worksheet = Annotated[
-    str | None, typer.Option("--worksheet", help="Of an Excel file in which several could be meant.")
+    str | None,
+    typer.Option("--worksheet", help="Which worksheet of an Excel file to read, if it has several."),
 ]
 _OPTIONS: dict[str, Any] = {"column": Column, "worksheet": Worksheet}
 

@@ -8,48 +8,56 @@ import typer
 from ragstone.config.engine import EngineKind
 
 Config = Annotated[
-    Path | None, typer.Option("--config", help="Settings; default ragstone.toml, if there is one here.")
+    Path | None,
+    typer.Option("--config", help="Settings file; default: ragstone.toml in this folder, if there is one."),
 ]
 Offline = Annotated[bool, typer.Option("--offline", help="Answer from the ledger alone; call no model.")]
 KeepFailures = Annotated[
     bool,
-    typer.Option(
-        "--keep-failures", help="Take unusable replies of earlier runs as they are; ask for none anew."
-    ),
+    typer.Option("--keep-failures", help="Keep unusable replies of earlier runs; do not ask for them again."),
 ]
 ByBatch = Annotated[
-    bool, typer.Option("--batch", help="By the provider's batch API: cheaper, and takes up to a day.")
+    bool, typer.Option("--batch", help="Use the provider's batch API: cheaper, but takes up to a day.")
 ]
 BudgetCap = Annotated[
     str | None,
-    typer.Option("--budget", help="Most to spend: 500calls, 200000tokens, 5usd, or several with commas."),
+    typer.Option(
+        "--budget", help="Spend at most this: 500calls, 200000tokens, 5usd, or several with commas."
+    ),
 ]
 Deadline = Annotated[
     str | None,
-    typer.Option("--deadline", help="Most time to take: 90s, 30m, 1h30m. Rows cut off are timeouts."),
+    typer.Option(
+        "--deadline", help="Stop after this time: 90s, 30m, 1h30m. Rows not finished by then are timeouts."
+    ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a large sum is spent.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask for confirmation before spending a large sum.")
+]
 ForecastOnly = Annotated[
-    bool, typer.Option("--forecast", help="Show what would be asked and what it costs; call no model.")
+    bool,
+    typer.Option("--forecast", help="Show how many calls it would make and what they cost; call no model."),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take the first N rows only.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that draws at random.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Summary as JSON on standard output.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N rows.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if some rows could not be scored.")]
-SYSTEM = "One of [systems], module:function, or a prompt of the built-in RAG: strict, bare, a .toml file."
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if some rows could not be scored.")]
+SYSTEM = "One of [systems], module:function, or a prompt for the built-in RAG: strict, bare, or a .toml file."
 AnsweredBy = Annotated[str | None, typer.Option("--system", help=SYSTEM)]
-Model = Annotated[str | None, typer.Option("--model", help="transport/model, e.g. openai/gpt-4o-mini.")]
+Model = Annotated[
+    str | None, typer.Option("--model", help="The model to use: transport/model, e.g. openai/gpt-4o-mini.")
+]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write.")]
 OutputPlace = Annotated[
     str,
     typer.Option(
-        "-o", "--output", help="The file to write, or its URL; with / at its end a folder of shards."
+        "-o", "--output", help="The file to write, or its URL; end with / to write a folder of shards."
     ),
 ]
 Engine = Annotated[
     EngineKind | None,
-    typer.Option("--engine", help="local: this process; ray: the workers of a cluster, see [engine]."),
+    typer.Option("--engine", help="local: run in this process; ray: on a Ray cluster, see [engine]."),
 ]
 DEFAULT_K = 10  # of `ragstone retrieve`: measures are shown to that depth
 QuestionsFile = Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")]
@@ -57,11 +65,14 @@ DocumentPaths = Annotated[
     list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
 ]
 ChunksFile = Annotated[
-    Path | None, typer.Option("--chunks", help="Chunks of `ragstone chunk`, in place of cutting documents.")
+    Path | None,
+    typer.Option("--chunks", help="Chunks from `ragstone chunk`, so that no documents need cutting."),
 ]
 RankingsFile = Annotated[
     Path | None,
-    typer.Option("--rankings", help="Measure these, made elsewhere: rows or a TREC run; search nothing."),
+    typer.Option(
+        "--rankings", help="Measure these rankings (rows, or a TREC run file) instead of searching."
+    ),
 ]
 Retriever = Annotated[
     str | None, typer.Option("--retriever", help="bm25, dense, hybrid, or one of [retrievers].")
@@ -73,23 +84,31 @@ Where = Annotated[
 ]
 Match = Annotated[
     list[str] | None,
-    typer.Option("--match", help="Only chunks with the question's own value of this tag; may be repeated."),
+    typer.Option("--match", help="Only chunks whose value of this tag is the question's; may be repeated."),
 ]
-Method = Annotated[str | None, typer.Option("--method", help="How documents are cut: see ragstone chunk.")]
-Size = Annotated[int | None, typer.Option("--size", min=1, help="Most characters in a chunk.")]
-Embedder = Annotated[str | None, typer.Option("--embedder", help="For dense and hybrid.")]
+Method = Annotated[str | None, typer.Option("--method", help="How to cut documents: see `ragstone chunk`.")]
+Size = Annotated[int | None, typer.Option("--size", min=1, help="Maximum characters per chunk.")]
+Embedder = Annotated[str | None, typer.Option("--embedder", help="Embedder for dense and hybrid.")]
 Qrels = Annotated[
-    Path | None, typer.Option("--qrels", help="TREC qrels: what is relevant, in place of the questions' own.")
+    Path | None,
+    typer.Option("--qrels", help="TREC qrels: the relevant documents, in place of the questions' own."),
 ]
-Trec = Annotated[Path | None, typer.Option("--trec", help="Write a TREC run file too.")]
-SeedOrSettings = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the intervals.")]
+Trec = Annotated[Path | None, typer.Option("--trec", help="Also write a TREC run file.")]
+SeedOrSettings = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of the confidence intervals.")
+]
 SeedOfRun = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="Seed of everything that draws at random; default: that of [run]."),
+    typer.Option("--seed", min=0, help="Seed of all random choices; default: seed in [run]."),
 ]
+JudgementsFile = Annotated[Path, typer.Argument(help="The judges' scores: a file of judgements, or a run.")]
+LabelsFile = Annotated[Path, typer.Argument(help="People's labels: question_id, system, score.")]
 BuildSources = Annotated[
     list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
 ]
 TestShare = Annotated[
-    float | None, typer.Option("--test-share", min=0, max=1, help="Share set apart, by document.")
+    float | None,
+    typer.Option(
+        "--test-share", min=0, max=1, help="Share of the documents whose questions are held out for testing."
+    ),
 ]

@@ -58,7 +58,7 @@ def invite(
     role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "annotator",
     config: Config = None,
 ) -> None:
-    """Print a link by which one person makes an account; it works once, within 7 days.
+    """Print a link with which one person can make an account; it works once, within 7 days.
 
     Examples:
 
@@ -71,7 +71,7 @@ def invite(
 
 
 def renew(name: Name, *, config: Config = None) -> None:
-    """Print a link by which somebody sets a new password; it works once, within 7 days."""
+    """Print a link with which a person can set a new password; it works once, within 7 days."""
     with _opened(config) as (accounts, settings):
         token = accounts.renew(name, _me())
         _note(settings, "password link made", name=name)
@@ -79,7 +79,7 @@ def renew(name: Name, *, config: Config = None) -> None:
 
 
 def remove(name: Name, *, config: Config = None) -> None:
-    """Take somebody's account away; they are logged out at once. Labels keep the name."""
+    """Delete an account; its owner is logged out at once. Labels keep the name."""
     with _opened(config) as (accounts, settings):
         before = accounts.remove(name)
         _note(settings, "removed", name=before.name, role=before.role)
@@ -92,7 +92,7 @@ def role(
     *,
     config: Config = None,
 ) -> None:
-    """Give somebody another role, from their next request on."""
+    """Change the role of an account, from its next request on."""
     with _opened(config) as (accounts, settings):
         before = accounts.set_role(name, role)
         _note(settings, "role changed", name=before.name, role=role, before=before.role)

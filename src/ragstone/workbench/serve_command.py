@@ -28,12 +28,12 @@ def serve(
     ] = None,
     model: Model = None,
 ) -> None:
-    """Serve the workbench: runs, comparisons, labelling, judges; and the assistant, where there is one.
+    """Serve the workbench (runs, comparisons, labelling, judges) and the assistant, if there is one.
 
-    The assistant (chat page, an API that OpenAI's clients speak) is served where `[assistant]` stands in
-    ragstone.toml, its knowledge base is built, or `--model` is given. On this machine only nobody logs in; on
-    another address the workbench wants accounts, and the assistant a `keys_file` in `[serve]`. Ctrl-C lets
-    replies under way come to their end.
+    The assistant is a chat page and an OpenAI-compatible API. It is served if ragstone.toml has
+    `[assistant]`, if its knowledge base is built, or with `--model`. On this machine nobody logs in. On any
+    other address the workbench needs accounts, and the assistant a `keys_file` in `[serve]`. On Ctrl-C,
+    replies in progress are finished first.
 
     Examples:
 

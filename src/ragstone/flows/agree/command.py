@@ -8,39 +8,46 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import AsJson, Seed
+from ragstone.console.options import AsJson, JudgementsFile, LabelsFile, Seed
 from ragstone.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.agreement.card import ReportCard
     from ragstone.agreement.corrected_mean import CorrectedMean
 
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold", help="JUDGE=SCORE: scores from this one on count as 1, for labels of 0 and 1."
+    ),
+]
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option("--map", help="LABEL=SCORE, e.g. good=1,bad=0: the score that a label stands for."),
+]
+GroupBy = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="Also group answers by this column; lang and tags are always used."),
+]
+
 
 @reads_rows
 def agree(
-    judgements: Annotated[Path, typer.Argument(help="What the judges said: a file, or a run.")],
-    labels: Annotated[Path, typer.Argument(help="What people said: question_id, system, score.")],
+    judgements: JudgementsFile,
+    labels: LabelsFile,
     *,
     metric: Annotated[
-        str | None, typer.Option("--metric", help="Look at judges of this metric only, e.g. correctness.")
+        str | None, typer.Option("--metric", help="Only judges of this metric, e.g. correctness.")
     ] = None,
-    threshold: Annotated[
-        list[str] | None,
-        typer.Option("--threshold", help="JUDGE=SCORE: from there on it says 1; for labels that are 0 or 1."),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", help="LABEL=SCORE, e.g. good=1,bad=0: what it is on the judge's scale."),
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--by", help="Group answers by this column too; lang and tags need no asking."),
-    ] = None,
+    threshold: Thresholds = None,
+    mapping: Mapping = None,
+    by: GroupBy = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the report cards as an HTML page to this file.")
     ] = None,
     sheet: Annotated[
-        Path | None, typer.Option("--sheet", help="The answer sheet: its texts stand beside disagreements.")
+        Path | None,
+        typer.Option("--sheet", help="The answer sheet: adds the texts to the list of disagreements."),
     ] = None,
     seed: Seed = 0,
     json: AsJson = False,

@@ -7,7 +7,15 @@ import typer
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import AnsweredBy, DocumentPaths, Limit, Model, OutputPlace, QuestionsFile
+from ragstone.console.options import (
+    AnsweredBy,
+    DocumentPaths,
+    Limit,
+    Model,
+    OutputPlace,
+    QuestionsFile,
+    Retriever,
+)
 from ragstone.console.printing import say, show_json
 
 if TYPE_CHECKING:
@@ -22,13 +30,13 @@ def answer(
     documents: DocumentPaths = None,
     model: Model = None,
     system: AnsweredBy = None,
-    retriever: Annotated[str | None, typer.Option("--retriever", help="bm25, dense or hybrid.")] = None,
-    k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
+    retriever: Retriever = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="Number of chunks to retrieve.")] = None,
     output: OutputPlace = "answers.jsonl",
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Answer every question, by an application or from what is retrieved; options go before ragstone.toml.
+    """Answer every question, with your application or the built-in RAG. Options override ragstone.toml.
 
     Examples:
 

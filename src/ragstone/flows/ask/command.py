@@ -24,10 +24,10 @@ def ask(
     model: Model = None,
     system: AnsweredBy = None,
     retriever: Retriever = None,
-    k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="Number of chunks to retrieve.")] = None,
     asking: Asking,
 ) -> None:
-    """Ask one question: the answer, the passages that it was made from, and how long it took.
+    """Ask one question; show the answer, the passages behind it, and how long it took.
 
     Examples:
 

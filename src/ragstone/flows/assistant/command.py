@@ -21,23 +21,30 @@ assistant = typer.Typer(
     name="assistant",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="The documents that the assistant answers from; `ragstone serve` starts it.",
+    help="The documents that the assistant answers from. `ragstone serve` starts it.",
 )
 
 
 def build(
     documents: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files, folders or .zip archives; default: paths of [documents], or as before."),
+        typer.Argument(
+            help="Files, folders or .zip archives; default: paths in [documents], else those of "
+            "the last build."
+        ),
     ] = None,
     *,
     model: Annotated[
-        str | None, typer.Option("--model", help="Names the topics: transport/model; else their words do.")
+        str | None,
+        typer.Option(
+            "--model",
+            help="A model that names the topics, as transport/model; without one, their commonest terms do.",
+        ),
     ] = None,
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Read new and changed documents, tag, cut and embed them; drop those that are gone from their folder.
+    """Read, tag, cut and embed new and changed documents; drop those whose file is gone.
 
     Examples:
 
@@ -74,13 +81,13 @@ def list_(*, config: Config = None, json: AsJson = False) -> None:
 
 def remove(
     names: Annotated[
-        list[str], typer.Argument(help="Ids as `list` shows them, or the folder of some: leaflets/old/")
+        list[str], typer.Argument(help="Ids that `list` shows, or a folder of them: leaflets/old/")
     ],
     *,
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Take documents out; those of a folder stay out until their file itself is built again."""
+    """Remove documents; each stays out until you build its own file again."""
     from ragstone.assistant.building import remove_from_knowledge
     from ragstone.config import load_settings
 

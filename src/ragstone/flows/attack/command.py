@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from ragstone.report.attack import AttackSummary
 
 
-Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+Judges = Annotated[
+    list[str] | None, typer.Option("--judge", help="Judge: a name or a .toml file; may be repeated.")
+]
 Sheet = Annotated[
     Path | None,
-    typer.Option("--sheet", help="An answer sheet to attack rows of, in place of those that ship."),
+    typer.Option("--sheet", help="An answer sheet to attack, in place of the rows that ship."),
 ]
 Families = Annotated[
     list[str] | None, typer.Option("--family", help="Attacks of this family only; may be repeated.")
@@ -26,10 +28,8 @@ Families = Annotated[
 Probes = Annotated[
     list[str] | None, typer.Option("--probe", help="This probe of bias only; may be repeated.")
 ]
-Each = Annotated[
-    int | None, typer.Option("--each", min=1, help="So many attacks on a row, in turn; default: all.")
-]
-GATE_HELP = "Gate: exit with 1 if more of the attacks flip, e.g. 0.05."
+Each = Annotated[int | None, typer.Option("--each", min=1, help="Number of attacks per row; default: all.")]
+GATE_HELP = "Gate: exit with 1 if more than this share of attacks flips the verdict, e.g. 0.05."
 MostFlips = Annotated[float | None, typer.Option("--most-flips", min=0, max=1, help=GATE_HELP)]
 Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")]
 
@@ -50,9 +50,9 @@ def attack(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Attack judges with texts that try to set their own verdict, and probe what else moves them.
+    """Test judges with answers that try to set their own verdict, and probe them for bias.
 
-    Exit code 3: of a judge nothing could be measured, or the gate cannot tell.
+    Exit code 3: nothing could be measured for a judge, or the gate cannot tell.
 
     Examples:
 

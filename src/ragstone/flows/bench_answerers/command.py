@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def answerers(
     *,
     race: Annotated[
-        bool, typer.Option("--race", help="Stop configurations that are worse beyond doubt early.")
+        bool, typer.Option("--race", help="Stop a configuration early once it is clearly worse.")
     ] = False,
     limit: Limit = None,
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Answer the questions with every model and prompt of [bench.answerers], under each condition.
+    """Compare the models and prompts in [bench.answerers], under each condition.
 
     Examples:
 

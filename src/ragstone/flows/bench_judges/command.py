@@ -20,7 +20,7 @@ def judges(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Measure every judge, model and way to ask that [bench.judges] declares on one labelled sheet.
+    """Compare the judges, models and settings in [bench.judges] on one labelled sheet.
 
     Examples:
 

@@ -15,7 +15,7 @@ def retrievers(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Measure every configuration that [bench.retrievers] declares, on the same questions.
+    """Compare the retrievers in [bench.retrievers] on the same questions.
 
     Examples:
 
@@ -42,7 +42,7 @@ def languages(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Study whether translations of the documents help: the own language's index against that of all.
+    """Measure whether to search documents in the question's language only, or in all languages.
 
     Examples:
 

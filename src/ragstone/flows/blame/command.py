@@ -14,20 +14,24 @@ if TYPE_CHECKING:
 
 Again = Annotated[
     str | None,
-    typer.Option("--model", help="Answers again, with the right documents and without; default: the run's."),
+    typer.Option(
+        "--model",
+        help="Model that answers again with the right documents, and with none; default: the run's.",
+    ),
 ]
 Lead = Annotated[
-    str | None, typer.Option("--judge", help="Judge of the run whose verdicts are points; default: headline.")
+    str | None,
+    typer.Option("--judge", help="Judge whose verdicts count as points; default: the headline judge."),
 ]
 Second = Annotated[
     str | None, typer.Option("--second", help="A second judge of every answer: a name, or a .toml file.")
 ]
 SecondModel = Annotated[
-    str | None, typer.Option("--second-model", help="What the second judge asks; default: the judges' model.")
+    str | None, typer.Option("--second-model", help="Model of the second judge; default: the judges' model.")
 ]
 Labels = Annotated[
     Path | None,
-    typer.Option("--labels", help="What people say of these answers, in place of a second judge."),
+    typer.Option("--labels", help="People's labels of these answers, in place of a second judge."),
 ]
 
 
@@ -42,7 +46,7 @@ def blame(
     labels: Labels = None,
     asking: Asking,
 ) -> None:
-    """Say where a run's lost points went: dataset, retriever, model and prompt, or judge.
+    """Find what cost a run its points: dataset, retriever, model and prompt, or judge.
 
     Examples:
 

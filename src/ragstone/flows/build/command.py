@@ -21,22 +21,35 @@ if TYPE_CHECKING:
     from ragstone.stages.tag import Taggable
 
 
-Glob = Annotated[list[str] | None, typer.Option("--glob", help="Of folders, only files that match.")]
-PerDocument = Annotated[int | None, typer.Option("--per-document", min=1, help="Questions a document; 3.")]
-Count = Annotated[int | None, typer.Option("--count", min=1, help="Accepted questions in all, exactly.")]
-Style = Annotated[
-    list[str] | None, typer.Option("--style", help="factoid, bloom... or a .toml file; may be repeated.")
+Glob = Annotated[list[str] | None, typer.Option("--glob", help="In folders, only files that match.")]
+PerDocument = Annotated[
+    int | None, typer.Option("--per-document", min=1, help="Questions per document; default 3.")
 ]
-CriticModel = Annotated[str | None, typer.Option("--critic-model", help="Default: the writing model.")]
-OneCall = Annotated[bool | None, typer.Option("--one-call", help="All critics in one call a question.")]
+Count = Annotated[
+    int | None, typer.Option("--count", min=1, help="Exact number of accepted questions to end with.")
+]
+Style = Annotated[
+    list[str] | None,
+    typer.Option("--style", help="Kind of question: factoid, bloom, ... or a .toml file; may be repeated."),
+]
+CriticModel = Annotated[
+    str | None, typer.Option("--critic-model", help="Model for the critics; default: the writing model.")
+]
+OneCall = Annotated[bool | None, typer.Option("--one-call", help="Ask all critics in one call per question.")]
 ClosedBook = Annotated[
     Literal["off", "tag", "drop"] | None,
-    typer.Option("--closed-book", help="Questions that the model answers without a document."),
+    typer.Option(
+        "--closed-book", help="off, tag or drop: questions that the model answers without a document."
+    ),
 ]
-Negatives = Annotated[int | None, typer.Option("--negatives", min=0, help="Questions nothing answers.")]
-MultiHop = Annotated[int | None, typer.Option("--multi-hop", min=0, help="Questions over two documents.")]
+Negatives = Annotated[
+    int | None, typer.Option("--negatives", min=0, help="Number of questions that no document answers.")
+]
+MultiHop = Annotated[
+    int | None, typer.Option("--multi-hop", min=0, help="Number of questions that need two documents.")
+]
 Fictional = Annotated[
-    bool | None, typer.Option("--fictional", help="Write a copy with other names and years, too.")
+    bool | None, typer.Option("--fictional", help="Also write a copy with invented names and years.")
 ]
 
 
@@ -62,7 +75,7 @@ def questions(
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
-    """Write questions about documents, and keep those that checks and critics let pass.
+    """Write questions about documents, and keep those that pass the checks and the critics.
 
     Examples:
 
@@ -86,10 +99,14 @@ def questions(
 
 Falsify = Annotated[
     str | None,
-    typer.Option("--falsify", help="False statements too: number,entity,negation,relation, or some of them."),
+    typer.Option(
+        "--falsify", help="Also write false statements, by these changes: number,entity,negation,relation."
+    ),
 ]
-FactCount = Annotated[int | None, typer.Option("--count", min=1, help="True statements in all, exactly.")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything that draws at random.")]
+FactCount = Annotated[
+    int | None, typer.Option("--count", min=1, help="Exact number of true statements to end with.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random choices.")]
 
 
 @reads_rows
@@ -106,7 +123,7 @@ def facts(
     seed: Seed = None,
     asking: Asking,
 ) -> None:
-    """Write true statements about documents, and false ones by small changes, for true/false tests.
+    """Write true statements about documents, and make false ones by small changes, for true/false tests.
 
     Examples:
 

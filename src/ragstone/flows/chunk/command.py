@@ -13,15 +13,21 @@ from ragstone.console.printing import say, show_json
 
 Method = Annotated[
     str | None,
-    typer.Option("--method", help="whole, fixed, recursive, sentence, heading or semantic."),
+    typer.Option("--method", help="How to cut: whole, fixed, recursive, sentence, heading or semantic."),
 ]
-Size = Annotated[int | None, typer.Option("--size", min=1, help="Most characters in a chunk.")]
-Overlap = Annotated[int | None, typer.Option("--overlap", min=0, help="Characters that neighbours share.")]
+Size = Annotated[int | None, typer.Option("--size", min=1, help="Maximum characters per chunk.")]
+Overlap = Annotated[
+    int | None, typer.Option("--overlap", min=0, help="Characters that neighbouring chunks share.")
+]
 Percentile = Annotated[
     float | None,
-    typer.Option("--percentile", min=0, max=100, help="Of semantic: the share of places that are cut."),
+    typer.Option(
+        "--percentile", min=0, max=100, help="For semantic: percentage of the sentence boundaries to cut at."
+    ),
 ]
-Embedder = Annotated[str | None, typer.Option("--embedder", help="Of semantic: what compares sentences.")]
+Embedder = Annotated[
+    str | None, typer.Option("--embedder", help="For semantic: the embedder that compares sentences.")
+]
 
 
 @reads_rows
@@ -39,7 +45,7 @@ def chunk(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Cut documents into chunks; offsets are code points. Options go before [chunk] of ragstone.toml.
+    """Cut documents into chunks. Options override [chunk] in ragstone.toml; offsets are code points.
 
     Examples:
 

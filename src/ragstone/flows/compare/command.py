@@ -15,23 +15,24 @@ if TYPE_CHECKING:
 EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
 
 
-Gate = Annotated[bool, typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if nobody can tell.")]
+Gate = Annotated[
+    bool, typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if the rows do not decide.")
+]
 MARGIN_HELP = "Pass B if it is not worse by more than this share of the scale, e.g. 0.03."
 Metrics = Annotated[
-    list[str] | None, typer.Option("--metric", help="Compare by this metric or judge only; may be repeated.")
+    list[str] | None, typer.Option("--metric", help="Only this metric or judge; may be repeated.")
 ]
-Shared = Annotated[
-    bool, typer.Option("--shared", help="Compare the questions that both have, and leave out others.")
-]
+Shared = Annotated[bool, typer.Option("--shared", help="Compare only the questions that both have.")]
 Asked = Annotated[
     Path | None,
-    typer.Option("--questions", help="The questions, where A and B are files of judgements alone."),
+    typer.Option("--questions", help="The questions, if A and B are only files of judgements."),
 ]
 MinEffect = Annotated[
-    float, typer.Option("--min-effect", help="The difference worth finding, as a share of the scale.")
+    float, typer.Option("--min-effect", help="Smallest difference worth finding, as a share of the scale.")
 ]
 Markdown = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write it as Markdown, for a pull request.")
+    Path | None,
+    typer.Option("-o", "--output", help="Also write the comparison as Markdown, for a pull request."),
 ]
 
 
@@ -44,15 +45,17 @@ def compare(
     margin: Annotated[float | None, typer.Option("--margin", help=MARGIN_HELP)] = None,
     metric: Metrics = None,
     shared: Shared = False,
-    system_a: Annotated[str | None, typer.Option(help="Which system of A, if it has several.")] = None,
-    system_b: Annotated[str | None, typer.Option(help="Which system of B, if it has several.")] = None,
+    system_a: Annotated[str | None, typer.Option(help="System to take from A, if it has several.")] = None,
+    system_b: Annotated[str | None, typer.Option(help="System to take from B, if it has several.")] = None,
     questions: Asked = None,
     min_effect: MinEffect = 0.02,
     output: Markdown = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of intervals and tests.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")
+    ] = 0,
     json: AsJson = False,
 ) -> None:
-    """Tell whether run B is better or worse than run A, question by question, or that nobody can tell.
+    """Say whether run B is better or worse than run A, or that the questions do not decide.
 
     Examples:
 

@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from ragstone.flows.develop.developing import DevelopmentRun, TestLook
 
 
-Draft = Annotated[Path, typer.Argument(help="The judge's file, as it is now: the draft.")]
-LabelsFile = Annotated[Path, typer.Option("--labels", help="What people said: question_id, system, score.")]
+Draft = Annotated[Path, typer.Argument(help="The judge's file: the draft, as it is now.")]
+LabelsFile = Annotated[Path, typer.Option("--labels", help="People's labels: question_id, system, score.")]
 AnswersFile = Annotated[
-    Path | None, typer.Option("--answers", help="The labelled sheet, where the labels have no texts.")
+    Path | None, typer.Option("--answers", help="The labelled answers, if the labels file has no texts.")
 ]
 Against = Annotated[
     str | None, typer.Option("--against", help="Judge to compare with; default: the last frozen version.")
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option("--threshold", help="From this score on the judge says 1; for labels that are 0 or 1."),
+    typer.Option("--threshold", help="Scores from this one on count as 1, for labels of 0 and 1."),
 ]
 Mapping = Annotated[
-    list[str] | None, typer.Option("--map", help="LABEL=SCORE: what a label is on the judge's scale.")
+    list[str] | None, typer.Option("--map", help="LABEL=SCORE: the score that a label stands for.")
 ]
 Freeze = Annotated[
     str | None,
-    typer.Option("--freeze", help="Freeze the draft as the next version; say in a line what changed."),
+    typer.Option("--freeze", help="Freeze the draft as the next version; TEXT says what changed."),
 ]
 Test = Annotated[
-    bool, typer.Option("--test", help="Look at the test part, in place of dev: the look is counted.")
+    bool, typer.Option("--test", help="Judge the test part instead of dev; each such look is counted.")
 ]
 
 
@@ -55,10 +55,10 @@ def develop(
     model: Model = None,
     asking: Asking,
 ) -> None:
-    """Run a draft of a judge on labelled answers: which verdicts changed, and did agreement move?
+    """Try a draft of a judge on labelled answers: which verdicts changed, and did agreement improve?
 
-    The questions are split at first use, for good: drafts run on the dev part, and the test part stays closed
-    until --test, which shows the judge's report card there. Every such look is counted, and told.
+    The first use splits the questions for good. Drafts run on the dev part. The test part stays hidden until
+    --test, which shows the judge's report card there. Every such look is counted and reported.
 
     Examples:
 

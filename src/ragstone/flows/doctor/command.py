@@ -40,14 +40,14 @@ class Check(msgspec.Struct, frozen=True):
 def doctor(
     *,
     model: Annotated[
-        list[str] | None, typer.Option("--model", help="A model to ask; default those of ragstone.toml.")
+        list[str] | None, typer.Option("--model", help="A model to test; default: those in ragstone.toml.")
     ] = None,
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Look at packages, settings and models, and say how to mend what does not work.
+    """Check packages, settings and models, and say how to fix what does not work.
 
-    A model is asked three times, and what it can do is kept for `ragstone models`.
+    Each model gets three test calls; `ragstone models` then shows what it can do.
 
     Examples:
 

@@ -22,15 +22,17 @@ def export(
     ] = False,
     tracking_uri: Annotated[
         str | None,
-        typer.Option("--tracking-uri", help="Where MLflow keeps runs; default MLFLOW_TRACKING_URI."),
+        typer.Option("--tracking-uri", help="Address of the MLflow store; default: MLFLOW_TRACKING_URI."),
     ] = None,
     experiment: Annotated[
         str | None,
-        typer.Option("--experiment", help="Of MLflow; default MLFLOW_EXPERIMENT_NAME, else ragstone."),
+        typer.Option(
+            "--experiment", help="MLflow experiment; default: MLFLOW_EXPERIMENT_NAME, else ragstone."
+        ),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a run as one table, a row for each question and system; or log it to MLflow.
+    """Write a run as one table with a row per question and system, or log it to MLflow.
 
     Examples:
 

@@ -6,30 +6,41 @@ from typing import Annotated
 import typer
 
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import AsJson, Force, Output, Seed
+from ragstone.console.options import AsJson, Force, LabelsFile, Output, Seed
 from ragstone.console.printing import say, show, show_json
 
 Share = Annotated[
     float,
-    typer.Option("--test-share", min=0, max=1, help="Share of the questions to measure on and not fit on."),
+    typer.Option("--test-share", min=0, max=1, help="Share of the questions to hold out for measuring."),
+]
+Dear = Annotated[
+    str | None,
+    typer.Option(
+        "--dear",
+        help="The expensive judge, asked where the cheap one is unsure; default: the other one.",
+    ),
+]
+LeastAgreement = Annotated[
+    float,
+    typer.Option(
+        "--agreement", help="Least agreement with people that the cheap judge's own decisions must have."
+    ),
 ]
 
 
 @reads_rows
 def fit(
-    judgements: Annotated[Path, typer.Argument(help="What both judges said of labelled answers.")],
-    labels: Annotated[Path, typer.Argument(help="What people said: question_id, system, score.")],
+    judgements: Annotated[Path, typer.Argument(help="Judgements of the labelled answers by both judges.")],
+    labels: LabelsFile,
     *,
-    cheap: Annotated[str, typer.Option("--cheap", help="The judge that is asked first: name or .toml file.")],
-    dear: Annotated[
-        str | None, typer.Option("--dear", help="The judge for what is unsure; default: the other one.")
-    ] = None,
-    agreement: Annotated[
-        float, typer.Option("--agreement", help="With people, of what the cheap judge decides, at least.")
-    ] = 0.95,
+    cheap: Annotated[
+        str, typer.Option("--cheap", help="The cheap judge, which is asked first: a name or a .toml file.")
+    ],
+    dear: Dear = None,
+    agreement: LeastAgreement = 0.95,
     yes_from: Annotated[
         float | None,
-        typer.Option("--yes-from", help="Labels from this one on are a yes; else 1 is, 0 is not."),
+        typer.Option("--yes-from", help="Labels from this one on count as yes; default: 1 is yes, 0 is no."),
     ] = None,
     test_share: Share = 0.0,
     output: Output = Path("cascade.toml"),
@@ -37,7 +48,7 @@ def fit(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Fit a cascade: which scores of a cheap judge are sure enough, and which go to a dear one.
+    """Fit a cascade: which scores of a cheap judge to trust, and which to pass to an expensive one.
 
     Examples:
 

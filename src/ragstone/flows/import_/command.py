@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SHOWN_TAGS = 8
 
 Sources = Annotated[
-    list[Path], typer.Argument(help="Files, or a folder of BEIR's form; several make one set.")
+    list[Path], typer.Argument(help="Files, or a folder in BEIR's layout; several sources make one set.")
 ]
 Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
 Format = Annotated[
@@ -23,18 +23,20 @@ Format = Annotated[
     typer.Option(
         "--format",
         help="table, squad, beir, trec, faq, hotpotqa, ragas, deepeval, phoenix, langfuse or documents; "
-        "found by content where it is left out.",
+        "default: found from the content.",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="FIELD=COLUMN, e.g. question=Frage or tags.topic=Thema; may be repeated."),
 ]
-Split = Annotated[str | None, typer.Option("--split", help="Of a BEIR folder; test, else the only one.")]
+Split = Annotated[
+    str | None, typer.Option("--split", help="Split of a BEIR folder; default: test, else the only one.")
+]
 DropRepeats = Annotated[
     bool, typer.Option("--drop-repeats", help="Leave out questions that repeat an earlier one.")
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if a row was skipped.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if a row was skipped.")]
 
 
 def import_(
@@ -50,7 +52,7 @@ def import_(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Turn evaluation sets of others into questions and documents: tables, SQuAD, BEIR, TREC, FAQ.
+    """Turn existing evaluation sets into questions and documents: tables, SQuAD, BEIR, TREC, FAQ.
 
     Examples:
 

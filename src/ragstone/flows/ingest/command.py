@@ -28,25 +28,28 @@ Sources = Annotated[
 ]
 Glob = Annotated[
     list[str] | None,
-    typer.Option("--glob", help="Of folders, only files that match, of any ending; may be repeated."),
+    typer.Option("--glob", help="In folders, only files that match, whatever their ending; may be repeated."),
 ]
 Tables = Annotated[
     Literal["rows", "whole"],
-    typer.Option("--tables", help="CSV, XLSX, JSONL: a document for each row, or for each table."),
+    typer.Option("--tables", help="For CSV, XLSX and JSONL: one document per row, or one per table."),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="FIELD=COLUMN, e.g. text=Answer: of id, text, title, lang, source."),
+    typer.Option("--column", help="FIELD=COLUMN, e.g. text=Answer; fields: id, text, title, lang, source."),
 ]
 Duplicates = Annotated[
     Literal["report", "drop", "ignore"],
     typer.Option(
-        "--duplicates", help="Documents that repeat an earlier one: count, leave out, or look for none."
+        "--duplicates", help="Documents that repeat an earlier one: report them, drop them, or do not look."
     ),
 ]
-MaxFile = Annotated[int, typer.Option("--max-file-mb", min=1, help="Larger files are skipped.")]
+MaxFile = Annotated[int, typer.Option("--max-file-mb", min=1, help="Skip files that are larger than this.")]
 Processes = Annotated[
-    int | None, typer.Option("--processes", min=1, help="How many read; one for each core if worth it.")
+    int | None,
+    typer.Option(
+        "--processes", min=1, help="Processes that read files; default: one per core where it helps."
+    ),
 ]
 
 

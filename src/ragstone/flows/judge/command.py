@@ -16,24 +16,31 @@ if TYPE_CHECKING:
     from ragstone.report.summary import RunSummary
 
 Judges = Annotated[
-    list[str] | None, typer.Option("--judge", help="Name, a .toml file, or module:function; may be repeated.")
+    list[str] | None,
+    typer.Option("--judge", help="Judge: a name, a .toml file, or module:function; may be repeated."),
 ]
 OneCall = Annotated[
     bool | None,
-    typer.Option("--one-call", help="Ask judges whose replies fit into one together: cheaper, less apart."),
+    typer.Option(
+        "--one-call",
+        help="Ask judges together in one call where their replies fit: cheaper, but less independent.",
+    ),
 ]
 QuestionsToo = Annotated[
-    Path | None, typer.Option("--questions", help="Questions and references, where the sheet has none.")
+    Path | None, typer.Option("--questions", help="Questions and references, if the sheet has none.")
 ]
 
-
+Sheets = Annotated[
+    list[Path],
+    typer.Argument(help="The answer sheet, with any tool's column names; several files, or a log's folder."),
+]
 JudgementsPlace = Annotated[
     str | None,
     typer.Option(
         "-o",
         "--output",
-        help="A file of rows, a folder of shards (/ at its end), a URL, or another run; "
-        "default: a run in runs/, named after the sheet.",
+        help="A file, a folder of shards (end with /), a URL, or a run; default: a run in runs/, named "
+        "after the sheet.",
     ),
 ]
 
@@ -41,10 +48,7 @@ JudgementsPlace = Annotated[
 @reads_rows
 @asks_models("batch", "keep_failures", "engine")
 def judge(
-    answers: Annotated[
-        list[Path],
-        typer.Argument(help="The answer sheet, in any tool's columns; several files, or a log's folder."),
-    ],
+    answers: Sheets,
     *,
     judges: Judges = None,
     model: Model = None,
@@ -54,11 +58,11 @@ def judge(
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Judge every answer by every judge. What was finished is never paid for twice: just run it again.
+    """Judge every answer with every judge. Run it again to continue: no finished call is paid for twice.
 
-    What comes out is a run: a folder in runs/, named after the sheet, which `report`, `serve`, `compare`,
-    `agree` and `label` open. Other judges are added to it, and what has failed is asked again. With `-o FILE`
-    it is a file of judgements.
+    The result is a run: a folder in runs/, named after the sheet, that `report`, `serve`, `compare`, `agree`
+    and `label` can open. A second run adds new judges and asks failed rows again. With `-o FILE` the result
+    is a file of judgements instead.
 
     Examples:
 

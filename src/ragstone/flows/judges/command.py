@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 NAME = '"NAME"'  # stands in the starting files for the judge's name
 FUNCTION = "function"
 
-Named = Annotated[str, typer.Argument(help="Name, or a .toml file; with options, such as rubric@shots=2.")]
+Named = Annotated[
+    str, typer.Argument(help="Judge: a name or a .toml file, with options if needed: rubric@shots=2.")
+]
 Kind = Annotated[str, typer.Option("--kind", help="What kind of judge: rubric, boolean, percentage, ...")]
 
 
@@ -42,7 +44,7 @@ def list_(*, json: AsJson = False) -> None:
 
 
 def show_(name: Named, *, json: AsJson = False) -> None:
-    """Show what a judge's file says, and what the model is sent for an example row.
+    """Show a judge's settings, and the prompt that it sends for an example row.
 
     Examples:
 
@@ -75,9 +77,9 @@ def new(
     kind: Kind = "boolean",
     force: Force = False,
 ) -> None:
-    """Write a commented judge file to start from, which is valid as it is.
+    """Write a commented judge file to start from; it is valid as it is.
 
-    A name in .py makes a judge in Python; with --kind function, a .toml file beside it.
+    A name that ends in .py makes a judge in Python; --kind function adds a .toml file beside it.
 
     Examples:
 
@@ -116,16 +118,16 @@ def new(
 @asks_models(without=("deadline", "forecast", "yes", "force", "strict"))
 def try_out(
     name: Named,
-    answers: Annotated[Path | None, typer.Argument(help="A sheet of answers to judge as well.")] = None,
+    answers: Annotated[Path | None, typer.Argument(help="An answer sheet to judge as well.")] = None,
     *,
     model: Model = None,
     asking: Asking,
 ) -> None:
-    """Check a judge's file, and try it: on its examples, on easy rows, and on a sheet of answers.
+    """Check a judge's file, and try it on its examples, on easy rows, and on an answer sheet.
 
-    Each example is judged without being shown. Easy rows (a right, a wrong, a refusing, an empty answer) are
-    judged where the judge's metric makes known what to expect. Without --model the file alone is checked.
-    Exit code 5: something could not be scored; 1: an easy row went wrong.
+    Each example is left out of the prompt while it is judged. Easy rows (a right, a wrong, a refusing and an
+    empty answer) are judged if the metric implies what to expect. Without --model, only the file is checked.
+    Exit code 5: something could not be scored; 1: an easy row was judged wrongly.
 
     Examples:
 

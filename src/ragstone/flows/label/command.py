@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import Force, Seed
+from ragstone.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.console.printing import say
 
 if TYPE_CHECKING:
@@ -15,34 +15,33 @@ if TYPE_CHECKING:
 
 @reads_rows
 def label(
-    judgements: Annotated[Path, typer.Argument(help="What the judges said: a file, or a run.")],
-    labels: Annotated[Path | None, typer.Argument(help="Labels that are there already.")] = None,
+    judgements: JudgementsFile,
+    labels: Annotated[Path | None, typer.Argument(help="Labels that exist already.")] = None,
     *,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")] = Path(
-        "to-label.jsonl"
-    ),
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many answers.")] = 100,
+    output: Output = Path("to-label.jsonl"),
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of answers.")] = 100,
     metric: Annotated[
-        str | None, typer.Option("--metric", help="What is to be labelled, if judges measure several things.")
+        str | None, typer.Option("--metric", help="Metric to label, if the judges measure several.")
     ] = None,
     sheet: Annotated[
         Path | None,
-        typer.Option("--sheet", help="The answer sheet: adds the texts to read; a run brings its own."),
+        typer.Option("--sheet", help="The answer sheet, for the texts to read; a run has its own."),
     ] = None,
     by: Annotated[
         str,
         typer.Option(
-            "--by", help="random, stratified, uncertain, disagreement or ppi: see docs/labelling.md."
+            "--by",
+            help="How to choose: random, stratified, uncertain, disagreement or ppi (docs/labelling.md).",
         ),
     ] = "stratified",
     stratum: Annotated[
         list[str] | None,
-        typer.Option("--stratum", help="What stratified spreads over: system, score or a tag."),
+        typer.Option("--stratum", help="For stratified: spread over system, score or a tag."),
     ] = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Choose the answers that people should label next: at random, spread over the judge's scores.
+    """Choose answers for people to label: a random sample, spread over the judge's scores.
 
     Examples:
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHOWN_DAYS = 14
 HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking first.")]
 OlderThan = Annotated[
     str | None, typer.Option("--older-than", help="Age: 30d, 12h or 8w for days, hours or weeks.")
 ]
@@ -32,12 +32,12 @@ ledger = typer.Typer(
     name="ledger",
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="What the ledger holds, what that cost and saved; export it, import into it, prune it.",
+    help="The stored model responses: what they cost and saved; export, import, prune.",
 )
 
 
 def show_account(*, config: Config = None, json: AsJson = False) -> None:
-    """Show size, responses, and calls, tokens and money spent and saved by model and by day (UTC).
+    """Show the ledger's size, and the calls, tokens and money spent and saved, by model and by day (UTC).
 
     Examples:
 
@@ -62,7 +62,7 @@ def export(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Write every response to a JSONL file, one a line, ordered by key.
+    """Write every response to a JSONL file, one per line, sorted by key.
 
     Examples:
 
@@ -84,7 +84,7 @@ def import_(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Add the responses of exports; what the ledger has already stays. All of a file or nothing.
+    """Add the responses of exported files. Responses that exist already stay; a bad file adds nothing.
 
     Examples:
 
@@ -118,7 +118,7 @@ def prune(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Delete responses by age or model, or by both, after saying which and what they cost again.
+    """Delete responses by age, model or both, after showing what asking them again would cost.
 
     Examples:
 
@@ -157,7 +157,7 @@ ledger.command("prune")(told_plainly(prune))
 @ledger.callback(invoke_without_command=True)
 @told_plainly
 def show_by_default(context: typer.Context, *, config: Config = None, json: AsJson = False) -> None:
-    """What the ledger holds, what that cost and saved; export it, import into it, prune it."""
+    """The stored model responses: what they cost and saved; export, import, prune."""
     from ragstone.errors import ConfigError
 
     if context.invoked_subcommand is None:

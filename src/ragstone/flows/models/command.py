@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 PRICES = ("input", "cached", "cache_write", "output")  # as in the tables of ragstone.toml
 HINT = """\
-What a provider can do is as its documentation says; what is missing is unknown.
-List prices of one of them: ragstone models PROVIDER.
-What a model really does: ragstone doctor --model NAME."""
+What a provider can do is taken from its documentation; a gap means unknown.
+List prices of a provider: ragstone models PROVIDER.
+What a model can really do: ragstone doctor --model NAME."""
 
 
 def models(
     provider: Annotated[
-        str | None, typer.Argument(help="One of the providers: its models that have a list price.")
+        str | None, typer.Argument(help="Show the list prices of this provider's models.")
     ] = None,
     *,
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """List the providers and models that can be named, whose key is there, and what each can do.
+    """List the providers and models that you can use, which keys are set, and what each model can do.
 
     Examples:
 

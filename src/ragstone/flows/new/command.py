@@ -10,21 +10,19 @@ from ragstone.console.options import DocumentPaths
 from ragstone.console.printing import say
 from ragstone.console.starter import copy_starter
 
-Questions = Annotated[
-    Path | None, typer.Option("--questions", help="Your questions, in place of the starter's.")
-]
+Questions = Annotated[Path | None, typer.Option("--questions", help="Your questions; needs --documents.")]
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(help="Where; made if it is not there.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
     *,
     documents: DocumentPaths = None,
     questions: Questions = None,
 ) -> None:
     """Make a folder with a commented ragstone.toml, ready for `ragstone run`.
 
-    With --documents it names your files, and --questions your questions; without, a small data set comes with
-    it.
+    --documents and --questions point it at your own files. Without them, it contains a small example data
+    set.
 
     Examples:
 

@@ -11,9 +11,9 @@ from ragstone.console.printing import say
 def report(
     run: Annotated[Path, typer.Argument(help="A run, such as runs/starter, or a file of judgements.")],
 ) -> None:
-    """Write report.html into a run folder, which needs no network, and report.md, for a pull request.
+    """Write a run's report.html, which works offline, and report.md, for a pull request.
 
-    Of a file of judgements alone NAME.html is written beside it.
+    For a file of judgements, write NAME.html beside it.
 
     Examples:
 

@@ -54,7 +54,7 @@ def retrieve(
 ) -> None:
     """Rank chunks for every question and measure the ranking, or measure rankings made elsewhere.
 
-    Options go before ragstone.toml. A language model is asked only by a reranker that names one.
+    Options override ragstone.toml. Only a reranker that names a language model calls one.
 
     Examples:
 

@@ -18,26 +18,32 @@ def review(
     questions: Annotated[Path, typer.Argument(help="The evaluation set that was reviewed.")],
     *,
     decisions: Annotated[
-        Path | None, typer.Option("--decisions", help="The log; default NAME.review.jsonl beside the set.")
+        Path | None,
+        typer.Option("--decisions", help="The log of decisions; default: NAME.review.jsonl beside the set."),
     ] = None,
     documents: Annotated[
         Path | None,
-        typer.Option("--documents", help="Where evidence is looked for; default: beside the set."),
+        typer.Option(
+            "--documents", help="Documents in which evidence is looked up; default: those beside the set."
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Default: reviewed/ beside the set, the same name.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="The file to write; default: the same name in reviewed/ beside the set."
+        ),
     ] = None,
     only_decided: Annotated[
-        bool, typer.Option("--only-decided", help="Leave out what nobody has decided.")
+        bool, typer.Option("--only-decided", help="Leave out questions that nobody has decided on.")
     ] = False,
     config: Config = None,
     force: Force = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 5 if questions must be looked at again.")
+        bool, typer.Option("--strict", help="Exit with code 5 if some questions need another look.")
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Apply what people decided in the workbench, and renew the certificate.
+    """Apply people's decisions from the workbench, and update the certificate.
 
     Examples:
 

@@ -14,13 +14,13 @@ from ragstone.console.printing import say, show, show_json
 
 @asks_models("batch", "keep_failures", "engine", without=["config"])
 def run(
-    file: Annotated[Path | None, typer.Argument(help="Settings; default ragstone.toml.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="Settings file; default: ragstone.toml.")] = None,
     *,
     model: Model = None,
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Run every stage that the settings declare, and write rows, numbers and report to runs/NAME.
+    """Run every stage in ragstone.toml; write rows, numbers and a report to runs/NAME.
 
     Examples:
 

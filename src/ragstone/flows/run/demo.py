@@ -22,7 +22,7 @@ MANY, FEW = 10, 3
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where the demo's files go.")] = Path("ragstone-demo"),
+    folder: Annotated[Path, typer.Argument(help="Folder for the demo's files.")] = Path("ragstone-demo"),
     *,
     model: Model = None,
     limit: Limit = None,
@@ -33,10 +33,10 @@ def demo(
 ) -> None:
     """Chunk, retrieve, answer, judge and report on a sample of agricultural extension texts.
 
-    Answers are quoted from the texts, and judged by comparing words: no key, no network. Then a small
-    language model judges a few labelled answers, and its report card shows what it is worth. With --model, or
-    a configured endpoint that you let it ask, a model answers and judges all. Run again, it calls no model
-    and gives the same numbers.
+    It quotes answers from the texts and judges them by comparing words: no key, no network. Then a small
+    language model judges a few labelled answers, and a report card shows how far to trust it. With --model,
+    or a configured endpoint if you allow it, a model answers and judges everything. A second run calls no
+    model and gives the same numbers.
 
     Examples:
 

@@ -18,15 +18,25 @@ SHOWN_TOPICS = 20
 Logs = Annotated[
     list[Path], typer.Argument(help="Files or folders: JSONL, JSON, CSV, TSV, Parquet; also .gz and rotated.")
 ]
-Output = Annotated[Path, typer.Option("-o", "--output", help="The file of questions; answers go beside it.")]
-Count = Annotated[int, typer.Option("--count", min=1, help="How many questions.")]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="The questions file to write; answers go beside it.")
+]
+Count = Annotated[int, typer.Option("--count", min=1, help="Number of questions.")]
 By = Annotated[
     Literal["topic", "random", "rarity", "frequency", "quality"],
-    typer.Option("--by", help="Shares of topics, chance, the least like others, the most asked, the worst."),
+    typer.Option(
+        "--by", help="Choose a share of each topic, at random, the rarest, the most asked, or the worst."
+    ),
 ]
-Topics = Annotated[int | None, typer.Option("--topics", min=1, help="Of --by topic: how many; else chosen.")]
+Topics = Annotated[
+    int | None,
+    typer.Option("--topics", min=1, help="For --by topic: number of topics; default: chosen from the log."),
+]
 Embedder = Annotated[
-    str | None, typer.Option("--embedder", help="Group and compare by its vectors, not by shared terms.")
+    str | None,
+    typer.Option(
+        "--embedder", help="Compare questions by this embedder's vectors instead of by shared terms."
+    ),
 ]
 QuestionColumn = Annotated[str | None, typer.Option("--question", help="Column of the question.")]
 AnswerColumn = Annotated[str | None, typer.Option("--answer", help="Column of the answer.")]
@@ -34,11 +44,14 @@ Quality = Annotated[
     str | None, typer.Option("--quality", help="Column of people's feedback, or a metric of --judgements.")
 ]
 Judgements = Annotated[
-    Path | None, typer.Option("--judgements", help="Judgements of the log's answers, as their quality.")
+    Path | None,
+    typer.Option("--judgements", help="Judgements of the log's answers, to use as their quality."),
 ]
 Reference = Annotated[str | None, typer.Option("--reference", help="Column of corrected answers.")]
 Tag = Annotated[list[str] | None, typer.Option("--tag", help="Column that becomes a tag; may be repeated.")]
-Keep = Annotated[bool, typer.Option("--keep-personal-data", help="Mask nothing in what is written.")]
+Keep = Annotated[
+    bool, typer.Option("--keep-personal-data", help="Do not mask personal data in the files written.")
+]
 
 
 @reads_rows
@@ -64,7 +77,7 @@ def sample(
     strict: Strict = False,
     json: AsJson = False,
 ) -> None:
-    """Take questions from a log of what people asked: each once, personal data masked.
+    """Take a sample of questions from a log, without repeats and with personal data masked.
 
     Examples:
 

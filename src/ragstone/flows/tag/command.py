@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 SHOWN_VALUES = 10
 
 Topics = Annotated[
-    str | None, typer.Option("--topics", help="How many topics, auto or none; auto, unless --tags is given.")
+    str | None,
+    typer.Option("--topics", help="Number of topics, auto, or none; default: auto, or none with --tags."),
 ]
 Tags = Annotated[Path | None, typer.Option("--tags", help="A .toml file of tags and their values.")]
 Embedder = Annotated[
-    str | None, typer.Option("--embedder", help="Group by its vectors, in place of the terms of texts.")
+    str | None, typer.Option("--embedder", help="Group by this embedder's vectors instead of by terms.")
 ]
 
 
@@ -38,7 +39,7 @@ def tag(
     seed: Seed = 0,
     asking: Asking,
 ) -> None:
-    """Group rows by topic and give them tags, by their words or by a model.
+    """Group rows by topic, and tag them, from their words or with a model.
 
     Examples:
 

@@ -19,20 +19,24 @@ if TYPE_CHECKING:
 By = Annotated[
     str | None, typer.Option("--by", "--model", help="A model (transport/model), apertium, or http.")
 ]
-To = Annotated[str | None, typer.Option("--to", help="Into which languages: codes, with commas.")]
+To = Annotated[str | None, typer.Option("--to", help="Target languages: codes, separated by commas.")]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="Only rows in this language, or that do not say theirs."),
+    typer.Option("--from", help="Only rows in this language, or without a language."),
 ]
 Back = Annotated[
-    str | None, typer.Option("--back", help="Who translates back, for the check: same, none, or as --by.")
+    str | None,
+    typer.Option("--back", help="Who translates back for the check: same, none, or a value as for --by."),
 ]
 Chrf = Annotated[
     float | None,
-    typer.Option("--chrf", min=0, max=1, help="Lowest chrF of what comes back against what was given."),
+    typer.Option(
+        "--chrf", min=0, max=1, help="Lowest chrF allowed between the back-translation and the original."
+    ),
 ]
 Originals = Annotated[
-    bool, typer.Option("--originals", help="Write the rows that were given too: all languages in one file.")
+    bool,
+    typer.Option("--originals", help="Also write the original rows, so that one file has all languages."),
 ]
 
 
@@ -52,7 +56,7 @@ def translate(
     limit: Limit = None,
     asking: Asking,
 ) -> None:
-    """Write rows in other languages, checked by translating them back.
+    """Translate rows into other languages, and check them by translating back.
 
     Examples:
 

@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 Logs = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files and folders of a log; none shows what is known already."),
+    typer.Argument(help="Files and folders of a log; without one, show what is stored."),
 ]
-Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
-Rate = Annotated[float | None, typer.Option("--rate", help="Share of exchanges that is judged, 0 to 1.")]
+Judges = Annotated[
+    list[str] | None, typer.Option("--judge", help="Judge: a name or a .toml file; may be repeated.")
+]
+Rate = Annotated[float | None, typer.Option("--rate", help="Share of exchanges to judge, 0 to 1.")]
 DayBudget = Annotated[
-    str | None, typer.Option("--budget", help="Most to spend a day: 500calls, 200000tokens, 5usd.")
+    str | None, typer.Option("--budget", help="Spend at most this a day: 500calls, 200000tokens, 5usd.")
 ]
 Judgements = Annotated[
     list[Path] | None,
-    typer.Option("--judgements", help="Judgements made elsewhere; no judge is asked. May be repeated."),
+    typer.Option("--judgements", help="Use these judgements instead of asking judges; may be repeated."),
 ]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
 
@@ -61,7 +63,7 @@ def watch(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open.
+    """Read new rows of a log, judge a sample, and raise alarms. Exit code 1 if an alarm is open.
 
     Examples:
 

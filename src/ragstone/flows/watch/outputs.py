@@ -14,16 +14,21 @@ if TYPE_CHECKING:
     from ragstone.monitor.gaps import KeptGaps
 
 Gaps = Annotated[
-    Path | None, typer.Option("--gaps", help="Write the gaps of the documents: a .csv or .jsonl work list.")
+    Path | None, typer.Option("--gaps", help="Write what the documents lack, as a work list: .csv or .jsonl.")
 ]
 Questions = Annotated[
-    Path | None, typer.Option("--questions", help="Write questions of the store; their answers go beside it.")
+    Path | None,
+    typer.Option("--questions", help="Write stored questions to this file; their answers go beside it."),
 ]
-Count = Annotated[int, typer.Option("--count", min=1, help="Of --questions: how many.")]
+Count = Annotated[int, typer.Option("--count", min=1, help="Number of questions for --questions.")]
 Way = Literal["topic", "random", "rarity", "frequency", "quality"]
 By = Annotated[
     Way,
-    typer.Option("--by", help="Of --questions: topics, chance, rare, most asked, or the least faithful."),
+    typer.Option(
+        "--by",
+        help="For --questions: choose by topic, at random, the rarest, the most asked, or "
+        "the least faithful.",
+    ),
 ]
 
 
