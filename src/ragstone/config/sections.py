@@ -189,6 +189,12 @@ class BlameSection(Section, frozen=True, kw_only=True):
     labels: str | None = None
 
 
+class PrivacySection(Section, frozen=True, kw_only=True, omit_defaults=True):
+    """`[privacy]`: what leaves for a model. mask: placeholders in place of personal data, in every call."""
+
+    mask: bool = False
+
+
 class Settings(Section, frozen=True, kw_only=True):
     """All of ragstone.toml. root: the folder that its paths are relative to; file: its name, "" for none."""
 
@@ -207,6 +213,7 @@ class Settings(Section, frozen=True, kw_only=True):
     build: BuildSection = BuildSection()
     translate: TranslateSection = TranslateSection()
     sample: SampleSection = SampleSection()
+    privacy: PrivacySection = PrivacySection()
     assistant: AssistantSection = AssistantSection()
     serve: ServeSection = ServeSection()
     monitor: MonitorSection = MonitorSection()

@@ -39,6 +39,7 @@ class Asking(NamedTuple):
     batch: bool = False
     offline: bool = False
     keep_failures: bool = False
+    mask: bool = False
     engine: "EngineKind | None" = None
     config: "Path | None" = None
     force: bool = False
@@ -61,6 +62,7 @@ class Asking(NamedTuple):
 
         self.caps  # noqa: B018 - a mistake in them is told before anything is read
         settings = choose(load_settings(self.config), "engine", kind=self.engine)
+        settings = choose(settings, "privacy", mask=self.mask or None)
         return choose(settings, "ledger", keep_failures=self.keep_failures or None)
 
     def tell_forecast(
@@ -93,13 +95,14 @@ _OPTIONS: dict[str, Any] = {
     "batch": options.ByBatch,
     "offline": options.Offline,
     "keep_failures": options.KeepFailures,
+    "mask": options.MaskToo,
     "engine": options.Engine,
     "config": options.Config,
     "force": options.Force,
     "strict": options.Strict,
     "json": options.AsJson,
 }
-_RARE = ("batch", "keep_failures", "engine")  # that a command has only if it says so
+_RARE = ("batch", "keep_failures", "mask", "engine")  # that a command has only if it says so
 
 
 def asks_models(

@@ -16,6 +16,9 @@ KeepFailures = Annotated[
     bool,
     typer.Option("--keep-failures", help="Keep unusable replies of earlier runs; do not ask for them again."),
 ]
+MaskToo = Annotated[
+    bool, typer.Option("--mask", help="Show models placeholders in place of personal data, see [privacy].")
+]
 ByBatch = Annotated[
     bool, typer.Option("--batch", help="Use the provider's batch API: cheaper, but takes up to a day.")
 ]

@@ -1,13 +1,16 @@
 """An embedder's name -> the embedder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.embedding.dry_run import dry_run_model, offline_model
 from ragstone.embedding.embedder import STORE, Embedder
 from ragstone.embedding.endpoint import endpoint_model
-from ragstone.embedding.model import EmbeddingModel, Role
+from ragstone.embedding.model import EmbeddingModel, Keep, Role
 from ragstone.embedding.packaged import packaged_model
 from ragstone.embedding.transformer import transformer_model
 from ragstone.errors import ModelError, nearest
@@ -15,6 +18,7 @@ from ragstone.llm import Budget
 from ragstone.llm.forecast import Forecaster
 from ragstone.llm.limits import RECOVERING, RUN, RetryPolicy
 from ragstone.llm.providers import Provider, list_price, providers
+from ragstone.privacy.masking import OwnWords, mask_personal_data, own_words
 
 EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sentence-transformers/NAME")
 """What embedders are called; MODEL and NAME are the endpoint's and the package's to know."""
@@ -82,11 +86,14 @@ def _at_endpoint(
     identity = identity_of(provider, model, base_url) + (
         f"#{settings.dimensions}" if settings.dimensions else ""
     )
+    hides = opening.settings.privacy.mask
+    if hides:
+        identity += "#masked"  # the texts get other vectors
     if opening.forecaster is not None:
         return dry_run_model(opening.forecaster, settings, price, identity=identity)
     if opening.offline:
         return offline_model(settings, identity=identity)
-    return endpoint_model(
+    opened = endpoint_model(
         provider,
         model,
         settings,
@@ -95,3 +102,13 @@ def _at_endpoint(
         identity=identity,
         retry_policy=opening.retry_policy,
     )
+    return _masked(opened, own_words(opening.settings.sample.mask)) if hides else opened
+
+
+def _masked(model: EmbeddingModel, own: OwnWords | None) -> EmbeddingModel:
+    """Return the model with personal data masked in what it embeds: each text by itself, so it is found."""
+
+    def embed(texts: Sequence[str], role: Role, keep: Keep) -> None:
+        model.embed([mask_personal_data(text, own).text for text in texts], role, keep)
+
+    return msgspec.structs.replace(model, embed=embed)

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragstone.config import ModelSettings, Settings
@@ -18,6 +19,7 @@ from ragstone.llm.transport import Endpoint
 if TYPE_CHECKING:
     from ragstone.llm.batch import Batches, Progress
     from ragstone.llm.rounds import Process, Rounds
+    from ragstone.privacy.masking import OwnWords
 
 IN_ROUNDS = "vllm/"  # models that workers of a cluster hold, and that answer many calls at a time
 HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
@@ -67,19 +69,33 @@ class Models:
         self._collecting = False
 
     async def ask(self, model: str) -> Ask:
-        """Return what stages ask a model with. Raises ModelError."""
-        return self._asking(model, await self.door(model), self._settings.models.get(model, ModelSettings()))
+        """Return what stages ask a model with; where the settings say so, personal data is masked.
+
+        Raises ModelError, and ConfigError for words to be masked that cannot be looked for.
+        """
+        ask = self._asking(model, await self.door(model), self._settings.models.get(model, ModelSettings()))
+        if not self._settings.privacy.mask:
+            return ask
+        from ragstone.llm.masked import masked
+
+        return masked(ask, self._own_words)
 
     async def stream(self, model: str) -> Stream:
-        """Return what asks a model for free text, whose pieces are heard as they come. Raises ModelError."""
-        return (await self.door(model)).stream
+        """Return what asks a model for free text, whose pieces are heard as they come. Raises as `ask`."""
+        stream = (await self.door(model)).stream
+        if not self._settings.privacy.mask:
+            return stream
+        from ragstone.llm.masked import masked_stream
+
+        return masked_stream(stream, self._own_words)
 
     async def ask_service(
         self, name: str, opened: AbstractAsyncContextManager[Endpoint], limits: ModelSettings
     ) -> Ask:
         """Return what stages ask an endpoint with that is no model of a transport, e.g. a translator.
 
-        opened: is entered when the name is first asked for. Its calls are kept and capped as all are.
+        opened: is entered when the name is first asked for. Its calls are kept and capped as all are; nothing
+        is masked in them, for the service is the user's own, or a function in this process.
         """
         if name not in self._doors:
             self._doors[name] = self._door(await self._stack.enter_async_context(opened), limits, name)
@@ -141,6 +157,12 @@ class Models:
         self._collecting = collecting
         for batches in self._batches:
             batches.collecting = collecting
+
+    @cached_property
+    def _own_words(self) -> "OwnWords | None":
+        from ragstone.privacy.masking import own_words
+
+        return own_words(self._settings.sample.mask)
 
     def _asking(self, name: str, door: Door, limits: ModelSettings) -> Ask:
         if self._wrap is None or name.startswith("recorded/"):

@@ -29,7 +29,7 @@ KINDS = (
 
 _DIGIT_OR_SIGN = re.compile(r"[\d@]|://|\[at|\(at|:[0-9a-f]*:|-----BEGIN", re.IGNORECASE)
 _PLACEHOLDER = re.compile(rf"\[(?:{'|'.join(KINDS)})(?:-\d+|{BLANK}\d+)?\]")
-_MARKED = re.compile(rf"\[({'|'.join(KINDS)}){BLANK}(\d+)\]")
+MARKED = re.compile(rf"\[({'|'.join(KINDS)}){BLANK}(\d+)\]")
 Find = Callable[[str], Iterator[Span]]
 OwnWords = re.Pattern[str]
 """What finds a user's own words, see own_words."""
@@ -62,25 +62,65 @@ def mask_texts(texts: Sequence[str], own: OwnWords | None = None) -> list[Masked
 
     A name that one text gives away is masked in the others too.
     """
-    numbers: dict[str, dict[str, int]] = defaultdict(dict)
-    found: list[Counter[str]] = [Counter() for _ in texts]
-    now = [text.replace(BLANK, "\ufffd") if BLANK in text else text for text in texts]
-    for _ in range(MOST_ROUNDS):
-        spans_of = [_spans(text, own) for text in now]
-        names = {span.value for spans in spans_of for span in spans if span.kind == "name"}
-        if names:
-            names |= numbers["name"].keys() if "name" in numbers else set()
-            names = set(sorted(names)[:MOST_NAMES])
-            spans_of = [_with_names(text, spans, names) for text, spans in zip(now, spans_of, strict=True)]
-        if not any(spans_of):
-            break
-        for at, spans in enumerate(spans_of):
-            found[at].update(span.kind for span in spans)
-            now[at] = _replaced(now[at], spans, numbers)
-    if not numbers:
+    values = MaskedValues()
+    marked, found = values.mark(texts, own)
+    if not values.numbers:
         return [Masked(text, {}) for text in texts]
-    finished = [_MARKED.sub(lambda mark: _placeholder(mark, numbers), text) for text in now]
+    finished = [MARKED.sub(lambda mark: _placeholder(mark, values.numbers), text) for text in marked]
     return [Masked(text, dict(sorted(counts.items()))) for text, counts in zip(finished, found, strict=True)]
+
+
+class MaskedValues:
+    """What was masked in the texts of one row so far.
+
+    numbers: kind -> value -> its number, from `first` on. originals: kind and number -> the value as it was
+    first written.
+    """
+
+    def __init__(self, first: int = 1) -> None:
+        self.numbers: dict[str, dict[str, int]] = defaultdict(dict)
+        self.originals: dict[tuple[str, int], str] = {}
+        self._first = first
+
+    def mark(
+        self, texts: Sequence[str], own: OwnWords | None, keep: str = ""
+    ) -> tuple[list[str], list[Counter[str]]]:
+        """Return the texts with a mark in each place of personal data, and how many there were of each kind.
+
+        keep: what is never a part of such a place.
+        """
+        found: list[Counter[str]] = [Counter() for _ in texts]
+        now = [text.replace(BLANK, "\ufffd") if BLANK in text else text for text in texts]
+        for _ in range(MOST_ROUNDS):
+            spans_of = [_spans(text, own, keep) for text in now]
+            names = {span.value for spans in spans_of for span in spans if span.kind == "name"}
+            if names:
+                names |= self.numbers["name"].keys() if "name" in self.numbers else set()
+                names = set(sorted(names)[:MOST_NAMES])
+                spans_of = [
+                    _with_names(text, spans, names) for text, spans in zip(now, spans_of, strict=True)
+                ]
+            if not any(spans_of):
+                break
+            for at, spans in enumerate(spans_of):
+                found[at].update(span.kind for span in spans)
+                now[at] = self._replaced(now[at], spans)
+        return now, found
+
+    def _replaced(self, text: str, spans: Sequence[Span]) -> str:
+        pieces, last = [], 0
+        for span in spans:
+            known = self.numbers[span.kind]
+            number = known.setdefault(span.value, self._first + len(known))
+            written = MARKED.sub(self._original, text[span.start : span.end])
+            self.originals.setdefault((span.kind, number), written)
+            pieces += [text[last : span.start], f"[{span.kind}{BLANK}{number}]"]
+            last = span.end
+        return "".join([*pieces, text[last:]])
+
+    def _original(self, mark: re.Match[str]) -> str:
+        """Return what stood where a mark stands: an expression of the user's may reach over one."""
+        return self.originals[mark[1], int(mark[2])]
 
 
 class _Finders(NamedTuple):
@@ -103,9 +143,9 @@ def _finders() -> _Finders:
     return _Finders((*proven, find_accounts, find_phones), find_names)
 
 
-def _spans(text: str, own: OwnWords | None) -> list[Span]:
+def _spans(text: str, own: OwnWords | None, keep: str) -> list[Span]:
     """Return the places of personal data, in order, none of which overlap."""
-    plain = folded(text)
+    plain = folded(text.replace(keep, BLANK * len(keep)) if keep else text)
     if "[" in plain:
         plain = _PLACEHOLDER.sub(lambda match: BLANK * len(match[0]), plain)
     spans: list[Span] = []
@@ -157,16 +197,6 @@ def _of_whole(span: Span, names: set[str]) -> Span:
     words = set(span.value.split())
     wholes = [name for name in names if words < set(name.split())] if span.kind == "name" else []
     return span._replace(value=wholes[0]) if len(wholes) == 1 else span
-
-
-def _replaced(text: str, spans: Sequence[Span], numbers: dict[str, dict[str, int]]) -> str:
-    pieces, last = [], 0
-    for span in spans:
-        known = numbers[span.kind]
-        number = known.setdefault(span.value, len(known) + 1)
-        pieces += [text[last : span.start], f"[{span.kind}{BLANK}{number}]"]
-        last = span.end
-    return "".join([*pieces, text[last:]])
 
 
 def _placeholder(mark: re.Match[str], numbers: dict[str, dict[str, int]]) -> str:

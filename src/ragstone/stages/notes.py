@@ -43,6 +43,16 @@ def system_notes(answers: Sequence[Answer], kept: Mapping[str, int], settings: S
     return notes + kept_notes(answers, kept, settings)
 
 
+def masking_notes(settings: Settings) -> list[str]:
+    """Return the note that models saw placeholders, none where nothing was masked."""
+    if not settings.privacy.mask:
+        return []
+    return [
+        "Models were shown placeholders in place of personal data. A name is found only where a text says "
+        "that it is one."
+    ]
+
+
 def kept_notes(answers: Iterable[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
     """Return the notes of answers that come from the ledger, with how to ask anew."""
     return [

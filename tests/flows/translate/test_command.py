@@ -181,6 +181,11 @@ def test_a_mistake_is_told_plainly(rows, arguments, message):
         ("[translate]\n\nchrf = 4\n", "mine.toml:3: "),
         ('[translate.http]\nurl = "http://a"\ntimeout = 3\n', "mine.toml:3: unknown key 'timeout'."),
         ("[translate.http]\ntimeout_s = 3\n", "mine.toml:1: "),
+        (
+            '[privacy]\nmask = true\n[translate]\nto = ["es"]\nby = "http"\n'
+            '[translate.http]\nurl = "http://127.0.0.1:1"\n',
+            "[privacy] mask: texts for [translate.http] cannot be masked",
+        ),
     ],
 )
 def test_a_mistake_in_the_settings_is_told_with_its_line(rows, toml, message):

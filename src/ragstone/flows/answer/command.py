@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "engine", without=["strict"])
+@asks_models("batch", "keep_failures", "mask", "engine", without=["strict"])
 def answer(
     *,
     questions: QuestionsFile = None,

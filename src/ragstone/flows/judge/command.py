@@ -46,7 +46,7 @@ JudgementsPlace = Annotated[
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "engine")
+@asks_models("batch", "keep_failures", "mask", "engine")
 def judge(
     answers: Sheets,
     *,

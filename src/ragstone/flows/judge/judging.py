@@ -21,7 +21,7 @@ from ragstone.records import Answer, Judgement
 from ragstone.report.summary import RunSummary
 from ragstone.stages.given import paths_of, sheet_rows
 from ragstone.stages.judge import count_planned, judge_rows
-from ragstone.stages.notes import fitted_notes, judgements_alone
+from ragstone.stages.notes import fitted_notes, judgements_alone, masking_notes
 from ragstone.tables import check_output, keep_sources
 from ragstone.tables.storage import Place
 
@@ -92,7 +92,7 @@ def judge_sheet(
             models=session.roles(members_of(judges)),
             counts={"answers": n_answers, **judged.counts},
             calls=session.calls(),
-            notes=judged.notes + told,
+            notes=judged.notes + told + masking_notes(settings),
         )
 
     return run_sync(work())

@@ -12,7 +12,7 @@ from ragstone.console.options import Limit, Model
 from ragstone.console.printing import say, show, show_json
 
 
-@asks_models("batch", "keep_failures", "engine", without=["config"])
+@asks_models("batch", "keep_failures", "mask", "engine", without=["config"])
 def run(
     file: Annotated[Path | None, typer.Argument(help="Settings file; default: ragstone.toml.")] = None,
     *,

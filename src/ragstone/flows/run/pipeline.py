@@ -40,6 +40,7 @@ from ragstone.stages.notes import (
     correction_notes,
     duplicate_notes,
     fitted_notes,
+    masking_notes,
     plain_notes,
     ranking_notes,
     system_notes,
@@ -105,7 +106,7 @@ async def _run(
                 rows = await _make_rows(settings, folder, judges, session)
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
             models = session.roles(members_of(judges))
-        notes = system_notes(rows.answers, rows.from_ledger, settings) + notes
+        notes = system_notes(rows.answers, rows.from_ledger, settings) + notes + masking_notes(settings)
         summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())
         summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
         write_manifest(folder, settings, judges, models)

@@ -165,6 +165,11 @@ async def open_translator(name: str, session: Session) -> Translate:
         )
     if name == HTTP:
         service = _declared(session.settings)
+        if session.settings.privacy.mask:
+            raise ConfigError(
+                "[privacy] mask: texts for [translate.http] cannot be masked. Translate by a model, or "
+                "delete mask."
+            )
         limits = ModelSettings(
             max_concurrency=service.max_concurrency, requests_per_minute=service.requests_per_minute
         )
