@@ -41,10 +41,10 @@ def made_from(settings: Settings, stage: str, sources: Iterable[Place], *others:
     return digest.hexdigest()
 
 
-def plain_settings(settings: Settings) -> dict[str, Any]:
-    """Return the settings as JSON has them, without those of other commands, their folder, and passwords."""
+def plain_settings(settings: Settings, others: Iterable[str] = OTHERS) -> dict[str, Any]:
+    """Return the settings as JSON has them, without `others` (of other commands), folder and passwords."""
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
-    for name in ("root", "file", *OTHERS):
+    for name in ("root", "file", *others):
         del found[name]
     for system in found["systems"].values():
         if system["kind"] == "http":  # a header may be a secret that somebody wrote there; its name is none

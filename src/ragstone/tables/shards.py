@@ -17,6 +17,7 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.records import Document, Row
 from ragstone.tables.journal import held
+from ragstone.tables.outputs import expect_output, may_write
 from ragstone.tables.storage import (
     FolderEntry,
     Place,
@@ -136,6 +137,8 @@ def check_folder(folder: Place, *, force: bool) -> Manifest | None:
             f"{folder}: holds {foreign[0]}, which is no shard of this command, and would be read as one. "
             "Give another folder, or move it elsewhere."
         )
+    if url_of(folder) is None:
+        expect_output(local_path(folder) / MANIFEST)
     if force:
         return None
     manifest = read_manifest(folder)
@@ -145,6 +148,8 @@ def check_folder(folder: Place, *, force: bool) -> Manifest | None:
             "another folder, or --force to replace them."
         )
     if manifest is not None and manifest.finished:
+        if url_of(folder) is None and may_write(local_path(folder) / MANIFEST, force, grows=False):
+            return None
         raise DataError(
             f"{folder} is finished and was not touched. Give another folder, or --force to replace it."
         )

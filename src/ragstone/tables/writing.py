@@ -14,7 +14,9 @@ from ragstone.records import Row, Usage
 from ragstone.tables.cells import open_table
 from ragstone.tables.journal import held
 from ragstone.tables.names import fields_of
+from ragstone.tables.outputs import may_write
 from ragstone.tables.private import make_folder
+from ragstone.tables.rows_before import RowsBefore
 from ragstone.tables.shards import check_folder, open_shards
 from ragstone.tables.storage import (
     Place,
@@ -38,9 +40,9 @@ def check_output(path: Place, force: bool) -> Path:
     """Return the path if rows may be written there; to be called before anything is paid for.
 
     path: of a file, or of a folder of shards, which ends in a slash; or a URL of either (see storage.py).
-    Raises DataError when it exists and `force` is not given, when its ending names no format, or when
-    its folder cannot be written to. A missing folder is made. A folder of shards that is not finished may be
-    written to (see shards.py).
+    Raises DataError when it exists, `force` is not given and another command than this one wrote it (see
+    outputs.py), when its ending names no format, or when its folder cannot be written to. A missing folder is
+    made. A folder of shards that is not finished may be written to (see shards.py).
     """
     if is_shards(path):
         _check_shards(path, force)
@@ -95,7 +97,7 @@ def check_place(path: Path, force: bool) -> Path:
     path = local_path(path)
     if path.is_dir():
         raise DataError(f"{path} is a folder. Name a file in it.")
-    if path.exists() and not force:
+    if not may_write(path, force):
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
     try:
         make_folder(path.parent)
@@ -129,8 +131,10 @@ def open_rows(path: Place, row_type: type, *, force: bool = False, made_from: st
             with _open_url(url, checked, row_type) as write:
                 yield write
         else:
+            before = RowsBefore(checked, row_type)
             with held(checked), WRITERS[checked.suffix.lower()](partial_path(checked), row_type) as write:
-                yield write
+                yield before.watched(write)
+            before.check()
             partial_path(checked).replace(checked)
     except OSError as mistake:
         # What storage says is a DataError already: of a URL, this is the folder where files become whole.

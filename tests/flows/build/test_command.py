@@ -248,12 +248,18 @@ def test_the_summary_as_json_is_the_certificate(corpus):
     assert summary["calls"]["made"] == 2
 
 
-def test_a_second_build_needs_force_and_no_call(corpus, fake_openai):
+def test_the_same_build_again_asks_nobody_and_another_needs_force(corpus, fake_openai):
     assert ragstone("build", "facts", "d.jsonl").code == 0
     before = (corpus / "facts" / "facts.jsonl").read_bytes()
     again = ragstone("build", "facts", "d.jsonl")
-    assert again.code == 2
-    assert "facts/facts.jsonl exists and was not touched" in again.err
+    assert again.code == 0
+    files = "facts/facts.jsonl, facts/facts.all.jsonl, facts/certificate.json and facts/certificate.html"
+    assert f"{files} were complete: nothing has changed." in again.err
+    other = ragstone("build", "facts", "d.jsonl", "--seed", 3)
+    assert other.code == 2
+    assert "facts/facts.jsonl exists and was not touched: it was made with another value of --seed" in (
+        other.err
+    )
     assert ragstone("build", "facts", "d.jsonl", "--force", "--offline").code == 0
     assert (corpus / "facts" / "facts.jsonl").read_bytes() == before
     assert fake_openai.n_requests == 6
@@ -309,8 +315,8 @@ def test_the_seed_decides_which_documents_are_asked(corpus):
         (["questions.jsonl"], "questions.jsonl"),
         (["empty.jsonl"], "empty.jsonl"),
         (["d.jsonl", "--falsify", "numbers"], "unknown change 'numbers'. Did you mean 'number'?"),
-        (["d.jsonl", "--count", "0"], "greater than or equal to 1"),
-        (["d.jsonl", "--test-share", "2"], "less than or equal to 1"),
+        (["d.jsonl", "--count", "0"], "Invalid value for '--count'"),
+        (["d.jsonl", "--test-share", "2"], "Invalid value for '--test-share'"),
         (["d.jsonl", "-o", "other/facts.jsonl"], "is the certificate of another build"),
         (["d.jsonl", "-o", "facts.txt"], "cannot tell the format"),
         (["d.jsonl", "--model", "nobody"], "unknown model 'nobody'"),

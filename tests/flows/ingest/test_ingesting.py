@@ -119,7 +119,9 @@ def test_the_commands_say_what_is_wrong(papers):
     assert (ran.code, "no documents: the sources hold none" in ran.err) == (2, True)
     assert ragstone("ingest", "papers", "-o", "documents/").code == 0
     again = ragstone("ingest", "papers", "-o", "documents/")
-    assert (again.code, "is finished and was not touched" in again.err) == (2, True)
+    assert (again.code, "documents/_manifest.json was complete" in again.err) == (0, True)
+    other = ragstone("ingest", "papers", "-o", "documents/", "--duplicates", "drop")
+    assert (other.code, "made with another value of --duplicates" in other.err) == (2, True)
     ran = ragstone("chunk", "documents", "-o", "documents/", "--force")
     assert (ran.code, "is what this command reads" in ran.err) == (2, True)
 

@@ -211,7 +211,17 @@ def test_ids_of_another_corpus_are_an_error_and_no_measure_of_0(corpus):
 def test_files_that_stand_there_are_not_replaced(corpus):
     assert ranked("--trec", "run.txt").code == 0
     ran = ragstone(
-        "retrieve", "--questions", "q.jsonl", "--documents", "d.jsonl", "-o", "new.jsonl", "--trec", "run.txt"
+        "retrieve",
+        "--questions",
+        "q.jsonl",
+        "--documents",
+        "d.jsonl",
+        "-o",
+        "new.jsonl",
+        "--trec",
+        "run.txt",
+        "-k",
+        1,
     )
     assert (ran.code, "run.txt" in ran.err) == (2, True)
 

@@ -16,12 +16,14 @@ from ragstone.console.options import (
     QuestionsFile,
     Retriever,
 )
-from ragstone.console.printing import say, show_json
+from ragstone.console.printing import UNSCORED, say, show_json
+from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.flows.answer.answering import AnswerSummary
 
 
+@repeatable("chunk", "retrieve", "retrievers", "answer", "systems", grows=["questions", "limit"])
 @reads_rows
 @asks_models("batch", "keep_failures", "mask", "engine", without=["strict"])
 def answer(
@@ -69,6 +71,8 @@ def answer(
         show_json(summary)
     _say(summary)
     leave(summary.failed, summary.calls, strict=False)
+    if summary.n_answers and summary.n_failed == summary.n_answers:
+        raise typer.Exit(UNSCORED)
 
 
 def _say(summary: "AnswerSummary") -> None:
@@ -78,3 +82,5 @@ def _say(summary: "AnswerSummary") -> None:
     say(f"{summary.n_answers} answers in {summary.output}; {summary.n_failed} failed. {asked}")
     for note in summary.notes:
         say(note)
+    if summary.n_failed:
+        say(f"Next: run the same command again; answers that failed ({summary.n_failed}) are asked anew.")

@@ -12,6 +12,7 @@ from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
 from ragstone.console.printing import UNSCORED, say, show, show_json
+from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
@@ -53,6 +54,7 @@ Fictional = Annotated[
 ]
 
 
+@repeatable("build")
 @reads_rows
 @asks_models()
 def questions(
@@ -109,6 +111,7 @@ FactCount = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random choices.")]
 
 
+@repeatable("build")
 @reads_rows
 @asks_models()
 def facts(

@@ -10,6 +10,7 @@ from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Config, Engine, Force, OutputPlace
 from ragstone.console.printing import say, show_json
+from ragstone.console.repeating import repeatable
 
 Method = Annotated[
     str | None,
@@ -30,6 +31,7 @@ Embedder = Annotated[
 ]
 
 
+@repeatable("chunk", grows=["documents"])
 @reads_rows
 def chunk(
     documents: Annotated[Path, typer.Argument(help="A file of documents, or a folder of shards.")],

@@ -10,6 +10,7 @@ from ragstone.console.asking import load_for
 from ragstone.console.bars import bars
 from ragstone.console.options import AsJson, Config, Engine, Force, OutputPlace
 from ragstone.console.printing import plural, say, show_json
+from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.corpus.duplicates import Duplicate
@@ -53,6 +54,7 @@ Processes = Annotated[
 ]
 
 
+@repeatable(grows=["sources"])
 def ingest(
     sources: Sources,
     *,

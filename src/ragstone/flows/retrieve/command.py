@@ -25,11 +25,13 @@ from ragstone.console.options import (
     Where,
 )
 from ragstone.console.printing import say, show, show_json
+from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.flows.retrieve.ranking import RetrieveSummary
 
 
+@repeatable("chunk", "retrieve", "retrievers", grows=["questions", "limit"])
 @reads_rows
 @asks_models("engine", without=["strict"])
 def retrieve(

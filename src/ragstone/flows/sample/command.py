@@ -9,6 +9,7 @@ from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Config, Force, Limit, Seed, Strict
 from ragstone.console.printing import UNSCORED, plural, say, show, show_json
+from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.stages.sample import Sample, SampleSummary
@@ -54,6 +55,7 @@ Keep = Annotated[
 ]
 
 
+@repeatable("sample")
 @reads_rows
 def sample(
     log: Logs,

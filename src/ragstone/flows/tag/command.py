@@ -10,6 +10,7 @@ from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Model, Output, Seed
 from ragstone.console.printing import say, show_json
+from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.stages.tag import Tagging, TaggingSummary
@@ -26,6 +27,7 @@ Embedder = Annotated[
 ]
 
 
+@repeatable()
 @reads_rows
 @asks_models()
 def tag(

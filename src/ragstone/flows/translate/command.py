@@ -10,6 +10,7 @@ from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import DocumentPaths, Limit, Output
 from ragstone.console.printing import UNSCORED, say, show_json
+from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
@@ -40,6 +41,7 @@ Originals = Annotated[
 ]
 
 
+@repeatable("translate", grows=["rows", "limit"])
 @reads_rows
 @asks_models()
 def translate(
