@@ -26,6 +26,9 @@ from .corpus.ingest import ingest as ingest
 from .corpus.ingest import read_corpus as read_corpus
 from .dataset.candidate import Candidate as Candidate
 from .dataset.certifying.certificate import Certificate as Certificate
+from .dataset.placing import PlacedEvidence as PlacedEvidence
+from .dataset.placing import place_evidence as place_evidence
+from .dataset.placing import remember_sources as remember_sources
 from .dataset.reviewing.applying import apply_review as apply_review
 from .dataset.reviewing.decisions import Decision as Decision
 from .dataset.reviewing.decisions import read_decisions as read_decisions

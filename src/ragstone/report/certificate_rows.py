@@ -10,6 +10,7 @@ import msgspec
 from ragstone.dataset.candidate import REASONS, Candidate
 from ragstone.dataset.candidate import SourcePassage as Source
 from ragstone.dataset.certifying.funnel import spread
+from ragstone.dataset.placing import SOURCES
 from ragstone.records import Evidence, references
 from ragstone.report.embedded import ShownView
 from ragstone.report.render.html import script_json
@@ -19,7 +20,7 @@ MOST_LOST = 200  # of each reason
 DETAILS_A_BLOCK = 200
 LONGEST = 8000  # characters of a passage
 # Of a question's metadata: shown in another way, or of no use to a reader.
-NOT_NOTES = {"rationales", "evidence_found", "quote", "lost", "tempting", "critics"}
+NOT_NOTES = {"rationales", "evidence_found", "quote", "lost", "tempting", "critics", SOURCES}
 
 
 class CertificateLine(ShownView, frozen=True):

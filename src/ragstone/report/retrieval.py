@@ -171,7 +171,7 @@ def _unplaced(row: RetrievalSummary) -> str:
         return ""
     return (
         f"Not measured by characters: {plural(row.n_unplaced, 'question')}, because evidence lies outside "
-        "its document or a result does not say where it stands."
+        "its document or has no certain place in it, or a result does not say where it stands."
     )
 
 

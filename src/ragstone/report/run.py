@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.dataset.certifying.certificate import Certificate, Fit, fit
+from ragstone.dataset.placing import place_evidence
 from ragstone.errors import DataError
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
@@ -188,16 +189,20 @@ def _shown_chunks(
 def _from_documents(
     folder: Path, questions: dict[str, Question]
 ) -> tuple[dict[str, str], dict[str, list[tuple[str, str]]]]:
-    """Return the titles, and the passages of evidence; the corpus itself is not kept."""
-    wanted: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-    for question in questions.values():
-        for span in question.evidence or []:
-            wanted[span.document_id].append((question.id, span.start, span.end))
+    """Return the titles, and the passages of evidence where they stand now; no other document is kept."""
+    named = {span.document_id for question in questions.values() for span in question.evidence or ()}
     titles: dict[str, str] = {}
-    evidence: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    held: dict[str, Document] = {}
     for document in _rows(folder, Document):
         if document.title:
             titles[document.id] = document.title
-        for question_id, start, end in wanted.get(document.id, []):
-            evidence[question_id].append((document.id, document.text[start:end]))
+        if document.id in named:
+            held[document.id] = document
+    placed = place_evidence([*questions.values()], held.values())
+    evidence: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for question in placed.questions:
+        for span in question.evidence or () if question.id not in placed.unplaced else ():
+            if span.document_id in held:
+                text = held[span.document_id].text[span.start : span.end]
+                evidence[question.id].append((span.document_id, text))
     return titles, dict(evidence)

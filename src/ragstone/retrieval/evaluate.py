@@ -1,7 +1,7 @@
 """Rankings and the documents that hold the answers -> measures of each question, means, groups, batches."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -47,8 +47,8 @@ class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
     documents: question id -> the first of its relevant documents, sorted; questions that share it are not
     independent. depth: results that were asked for, or items in the longest ranking. n_tied: questions in
     whose ranking a relevant and another document have the same score, so that their order, and the
-    measures, could be others. n_unplaced: questions with evidence, but it lies outside its document, or an
-    item does not say where it stands.
+    measures, could be others. n_unplaced: questions with evidence, but it lies outside its document or has
+    no certain place there any more, or an item does not say where it stands.
     """
 
     retriever: str
@@ -72,6 +72,7 @@ def measure_queries(
     qrels: Mapping[str, Grades] | None = None,
     same: Same | None = None,
     lengths: Mapping[str, int] | None = None,
+    unplaced: Collection[str] = (),
     depth: int | None = None,
 ) -> QueryMeasures:
     """Return the measures of every question that has relevant documents and a ranking.
@@ -84,8 +85,10 @@ def measure_queries(
     (see read_qrels), instead of what the questions name. same: which documents are copies of one another
     (see copies_of); a copy is as relevant as the document, but by characters only the document itself
     counts. lengths: characters of each document, for items without start and end, which then count as
-    whole documents. depth: how many results were asked for, where that is known: then rankings that are
-    all shorter hold all that there was to find, and a k up to it is reported.
+    whole documents. unplaced: ids of questions whose evidence has no certain place any more (see
+    place_evidence): they are not measured by characters. depth: how many results were asked for, where
+    that is known: then rankings that are all shorter hold all that there was to find, and a k up to it is
+    reported.
 
     Raises DataError for rankings of several retrievers, two rankings of one question, or a ranking of an
     unknown question.
@@ -101,7 +104,7 @@ def measure_queries(
     grades = [relevant[name] for name in ids]
     found = [_found(by_question[name], relevant[name], same) for name in ids]
     hits = gather_hits([places for places, _ in found], grades)
-    spans, n_unplaced = _measure_spans(measured, by_question, reported, lengths)
+    spans, n_unplaced = _measure_spans(measured, by_question, reported, lengths, unplaced)
     return QueryMeasures(
         retriever=rankings[0].retriever if rankings else "",
         depth=depth,
@@ -153,6 +156,7 @@ def _measure_spans(
     rankings: Mapping[str, Ranking],
     ks: Sequence[int],
     lengths: Mapping[str, int] | None,
+    unplaced: Collection[str],
 ) -> tuple[dict[str, dict[str, float]], int]:
     """Return measure -> question id -> value by characters, and the number of questions left out."""
     asked = [question for question in questions if question.evidence]
@@ -161,7 +165,7 @@ def _measure_spans(
     placed = [
         (question.id, wanted, found)
         for question, (wanted, found) in zip(asked, pairs, strict=True)
-        if wanted is not None and found is not None
+        if wanted is not None and found is not None and question.id not in unplaced
     ]
     if not placed:
         return {}, len(asked)
@@ -226,14 +230,24 @@ def measure_cut(
     lengths: Mapping[str, int],
     *,
     ks: Sequence[int] = (),
+    unplaced: Collection[str] = (),
 ) -> QueryMeasures:
     """Return the measures at k (and at smaller `ks`) of the first k items: what an application gets.
 
     k counts items, chunks as they are, so that a document that fills several places takes them from others.
-    same, lengths: see measure_queries.
+    same, lengths, unplaced: see measure_queries.
     """
     cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in rankings]
-    return measure_queries(cut, questions, ks=(*ks, k), rank_score_k=k, same=same, lengths=lengths, depth=k)
+    return measure_queries(
+        cut,
+        questions,
+        ks=(*ks, k),
+        rank_score_k=k,
+        same=same,
+        lengths=lengths,
+        unplaced=unplaced,
+        depth=k,
+    )
 
 
 BATCH = 110
@@ -346,16 +360,24 @@ def evaluate_rankings(
     qrels: Mapping[str, Grades] | None = None,
     same: Same | None = None,
     lengths: Mapping[str, int] | None = None,
+    unplaced: Collection[str] = (),
     batch: int = BATCH,
     seed: int = 0,
 ) -> RetrievalSummary:
     """Return the mean measures of one retriever's rankings, each with its interval.
 
-    ks, rank_score_k, qrels, same, lengths: see measure_queries, whose DataErrors this raises too. batch,
-    seed: see summarise_queries.
+    ks, rank_score_k, qrels, same, lengths, unplaced: see measure_queries, whose DataErrors this raises too.
+    batch, seed: see summarise_queries.
     """
     queries = measure_queries(
-        rankings, questions, ks=ks, rank_score_k=rank_score_k, qrels=qrels, same=same, lengths=lengths
+        rankings,
+        questions,
+        ks=ks,
+        rank_score_k=rank_score_k,
+        qrels=qrels,
+        same=same,
+        lengths=lengths,
+        unplaced=unplaced,
     )
     return summarise_queries(queries, questions, batch=batch, seed=seed)
 

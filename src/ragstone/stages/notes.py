@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.config import AgreeSection, RetrieveSection, Settings
+from ragstone.dataset.placing import PlacedEvidence
 from ragstone.judging import Judge, MetricSummary
 from ragstone.judging.finding import lacks
 from ragstone.judging.leaves import identities
@@ -244,6 +245,33 @@ def duplicate_notes(duplicates: "Sequence[Duplicate]", done: str) -> list[str]:
         "[documents] leaves them out"
     )
     return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {said}."]
+
+
+def evidence_notes(placed: PlacedEvidence) -> list[str]:
+    """Return what to know of evidence whose documents have changed, or of which nobody can tell."""
+    notes = []
+    if placed.n_changed:
+        differ = "differs" if placed.n_changed == 1 else "differ"
+        said = (
+            f"{placed.n_changed} of {placed.n_documents} documents that hold evidence {differ} from those "
+            "that the questions were made from."
+        )
+        if placed.moved:
+            said += f" Evidence of {plural(len(placed.moved), 'question')} was found again at another place."
+        if placed.unplaced:
+            said += (
+                f" That of {plural(len(placed.unplaced), 'question')} has no certain place any more, so "
+                f"measures by characters leave {'it' if len(placed.unplaced) == 1 else 'them'} out: "
+                f"{', '.join(sorted(placed.unplaced)[:SHOWN])}{_more([*placed.unplaced])}."
+            )
+        notes.append(said)
+    if placed.n_unknown:
+        notes.append(
+            f"Whether the evidence of {plural(placed.n_unknown, 'question')} still stands where it stood "
+            "cannot be told: it takes the documents, and questions that carry the words of their evidence, "
+            "as those of `ragstone build` do. If a document has changed, measures by characters are too low."
+        )
+    return notes
 
 
 def ranking_notes(

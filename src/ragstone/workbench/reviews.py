@@ -11,6 +11,7 @@ from litestar.exceptions import ClientException, HTTPException, NotFoundExceptio
 
 from ragstone.config import BuildSection, Settings
 from ragstone.dataset.candidate import REASONS
+from ragstone.dataset.placing import SOURCES
 from ragstone.dataset.reviewing.applying import ReviewedQuestion, TextOf, all_path, read_whole, review_item
 from ragstone.dataset.reviewing.decisions import (
     OUTCOMES,
@@ -46,7 +47,15 @@ STATES = {
     "look": "to be looked at again",
 }
 FROM = {"": "all", "passed": "passed", "lost": "lost"}
-SHOWN_APART = {"rationales", "evidence_found", "quote", "lost", "critics", "review"}  # of the metadata
+SHOWN_APART = {
+    "rationales",
+    "evidence_found",
+    "quote",
+    "lost",
+    "critics",
+    "review",
+    SOURCES,
+}  # of the metadata
 
 
 class OpenReview:

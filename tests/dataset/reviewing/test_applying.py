@@ -16,6 +16,7 @@ from tests.dataset.reviewing.rows import (
     span,
 )
 
+from ragstone.dataset.placing import place_evidence, remember_sources
 from ragstone.dataset.reviewing.applying import apply_review, quote, review_items
 from ragstone.dataset.reviewing.decisions import Decision, Values, digest_of
 from ragstone.errors import DataError
@@ -131,6 +132,11 @@ def test_evidence_moves_with_its_words_when_the_document_grows():
     assert there.start == span("d1", TREATED).start + len("Since 2019, ")
     assert grown[0].text[there.start : there.end] == TREATED
     assert found.metadata["review"]["moved"] is True
+    made = [remember_sources(row, TEXTS) for row in QUESTIONS]
+    moved = reviewed([decide("d1#1", "accept")], grown, made)
+    assert place_evidence([*moved.values()], grown).n_changed == 0
+    again = reviewed([decide("d1#1", "accept")], grown, [*moved.values()])
+    assert again == moved
 
 
 def test_words_that_the_document_no_longer_holds_are_never_pointed_at():

@@ -8,6 +8,7 @@ from tests.support.scripted_writer import write_questions
 from tests.support.scripts import Body, schema_in
 
 from ragstone.config import choose
+from ragstone.dataset.placing import place_evidence
 from ragstone.flows.build.fictional import Fiction, fictionalise
 from ragstone.flows.build.questions import build_questions
 from ragstone.records import Document, Evidence, Question
@@ -43,6 +44,8 @@ def test_names_and_years_follow_in_question_reference_and_evidence():
     assert question.reference == "Selda Vorin"
     (span,) = question.evidence or ()
     assert changed.text[span.start : span.end] == "dug by Selda Vorin in 1894"
+    assert place_evidence([question], [changed]).n_changed == 0
+    assert place_evidence([question], [document()]).unplaced == {"q"}
     # One name is one name: of "Jean Curie" the word that Marie's has is hers, and in capitals it stays so.
     assert "Vorin paid" in changed.text
     assert "VORIN liked" in changed.text

@@ -10,6 +10,7 @@ from tests.support.scripted_writer import fenced, write_questions, writer
 from tests.support.scripts import Body, always, fail, in_turn, prompt_of, say, schema_in
 
 from ragstone.config import BuildSection, ModelSettings, Settings, choose
+from ragstone.dataset.placing import place_evidence
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.flows.build.questions import build_questions, forecast_questions
 from ragstone.records import Chunk, Document, Question
@@ -51,6 +52,10 @@ def test_each_document_gives_its_questions_with_evidence(fake_openai, tmp_path):
         quoted = texts[evidence.document_id][evidence.start : evidence.end]
         assert str(question.reference).rstrip(".") in quoted
         assert question.scores == {"groundedness": 5, "relevance": 5, "stand_alone": 5}
+    moved = [msgspec.structs.replace(one, text=f"News. {one.text}") for one in DOCUMENTS]
+    placed = place_evidence(built.questions, moved)
+    assert (placed.n_changed, len(placed.moved)) == (len(CROPS), len(built.questions))
+    assert place_evidence(built.questions, DOCUMENTS).n_changed == 0
     assert [q.id for q in built.questions[:4]] == ["wheat#1", "wheat#2", "wheat#3", "maize#1"]
     assert built.is_whole
 

@@ -7,7 +7,7 @@ from tests.support.command import ragstone
 from tests.support.fake_retriever import serving
 from tests.support.scripts import Said, schema_in
 
-from ragstone.records import Answer, Chunk, Document, Question, Ranking, RankingItem
+from ragstone.records import Answer, Chunk, Document, Evidence, Question, Ranking, RankingItem
 from ragstone.tables import read_rows, write_rows
 
 TEXTS = {"maize": "Maize needs much water.", "wheat": "Wheat needs sun.", "cats": "Cats need sleep."}
@@ -348,3 +348,31 @@ def test_a_run_says_what_became_of_its_retriever(corpus, reranking):
     summary = json.loads(ran.out)
     assert "2 questions were not reranked and keep their first order: 2 unparsable." in summary["notes"]
     assert summary["models"]["reranker turned"].startswith("openai/fake@")
+
+
+def test_a_changed_document_is_told_and_lowers_no_measure_by_characters(corpus):
+    water, sun = (TEXTS[name].index(word) for name, word in (("maize", "much water"), ("wheat", "sun")))
+    rows = [
+        Question(
+            id=f"q{n}",
+            question=f"What are {name} needs?",
+            reference=TEXTS[name][at : at + length],
+            evidence=[Evidence(document_id=name, start=at, end=at + length)],
+        )
+        for n, (name, at, length) in enumerate((("maize", water, 10), ("wheat", sun, 3)))
+    ]
+    write_rows(corpus / "q.jsonl", rows, Question, force=True)
+    before = ranked("--json")
+    assert "evidence" not in before.err
+    moved = [Document(id=n, text="It is so. " * (n == "maize") + t) for n, t in TEXTS.items()]
+    write_rows(corpus / "moved.jsonl", moved, Document)
+    after = ranked("--json", documents="moved.jsonl")
+    [was, now] = [json.loads(ran.out)["retrieval"]["measures"]["span_recall@1"] for ran in (before, after)]
+    assert was["value"] == now["value"] == 1.0
+    assert "1 of 2 documents that hold evidence differs from those that the questions were made" in after.err
+    assert "Evidence of 1 question was found again at another place." in after.err
+    lost = [Document(id=n, text=t.replace("much water", "much rain")) for n, t in TEXTS.items()]
+    write_rows(corpus / "lost.jsonl", lost, Document)
+    ran = ranked("--json", documents="lost.jsonl")
+    assert json.loads(ran.out)["retrieval"]["n_unplaced"] == 1
+    assert "That of 1 question has no certain place any more" in ran.err

@@ -7,7 +7,9 @@ from tests.support.scripts import always, fail
 import ragstone
 from ragstone.config import choose, load_settings
 from ragstone.errors import ConfigError, DataError, ModelError
-from ragstone.report.run import read_summary
+from ragstone.records import Document, Evidence, Question
+from ragstone.report.run import read_run, read_summary
+from ragstone.tables import write_rows
 
 
 def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp_path):
@@ -233,3 +235,36 @@ def test_labels_of_other_answers_correct_nothing_and_the_run_says_so(tmp_path):
     assert len(summary.cards) == 1
     assert summary.corrected == []
     assert any("they measure the judges, and correct no score" in note for note in summary.notes)
+
+
+def test_evidence_of_a_changed_document_is_found_again_and_a_run_its_report_and_blame_tell(tmp_path):
+    texts = {"maize": "Maize needs much water in June.", "rye": "Rye is sown in October."}
+    words = {"maize": "much water", "rye": "in October"}
+    rows = [
+        Question(
+            id=name,
+            question=f"What of {name}?",
+            reference=words[name],
+            evidence=[Evidence(document_id=name, start=start, end=start + 10)],
+        )
+        for name, text in texts.items()
+        for start in [text.index(words[name])]
+    ]
+    changed = {"maize": f"Read this first. {texts['maize']}", "rye": "Rye is sown late."}
+    write_rows(tmp_path / "q.jsonl", rows, Question)
+    write_rows(tmp_path / "d.jsonl", [Document(id=n, text=t) for n, t in changed.items()], Document)
+    (tmp_path / "ragstone.toml").write_text(
+        '[run]\nname = "changed"\n[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n'
+        '[retrieve]\nretriever = "bm25"\n[chunk]\nmethod = "whole"\n'
+        '[answer]\nsystem = "extractive"\n[judge]\njudges = ["containment"]\n'
+    )
+    declared = load_settings(tmp_path / "ragstone.toml")
+    summary = ragstone.run(declared)
+    told = "2 of 2 documents that hold evidence differ from those that the questions were made from."
+    assert any(note.startswith(told) for note in summary.notes)
+    [retrieval] = summary.retrieval
+    assert (retrieval.n_unplaced, retrieval.measures["span_recall@1"].n) == (1, 1)
+    assert retrieval.measures["span_recall@1"].value == 1.0
+    folder = tmp_path / "runs" / "changed"
+    assert read_run(folder).evidence == {"maize": [("maize", "much water")]}
+    assert any(note.startswith(told) for note in ragstone.blame(folder, settings=declared).notes)

@@ -2,6 +2,7 @@ import msgspec
 import pytest
 from tests.support.phrase_book import by_heart, translated
 
+from ragstone.dataset.placing import place_evidence
 from ragstone.flows.translate.rows import (
     Pair,
     TranslationTask,
@@ -89,6 +90,8 @@ async def test_with_them_it_points_at_the_translations_and_its_evidence_is_found
     held = pairs["d"].translated.text[span.start : span.end]
     assert held.rstrip(".") == "El maíz de esta región se cosecha en octubre"
     assert row.metadata["quote"] == held
+    placed = place_evidence([row], [pairs["d"].translated])
+    assert (placed.n_documents, placed.n_changed, placed.n_unknown) == (1, 0, 0)
 
 
 async def test_evidence_that_is_not_found_is_left_out_and_the_documents_stay_named():

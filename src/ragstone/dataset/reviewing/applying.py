@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.dataset.evidence import find_evidence
+from ragstone.dataset.placing import SOURCES, remember_sources
 from ragstone.dataset.reviewing.decisions import (
     Decision,
     Outcome,
@@ -173,6 +174,9 @@ def review_item(question: Question, stack: Stack, text_of: TextOf | None = None)
             anchored = msgspec.structs.replace(anchored, look=None)
     look, now, moved = anchored.look, anchored.question, anchored.moved
     outcome = None if look else outcome_of(stack)
+    if now.evidence != given.evidence and SOURCES in (now.metadata or {}) and text_of is not None:
+        texts = {span.document_id: text_of(span.document_id) for span in now.evidence or ()}
+        now = remember_sources(now, {name: text for name, text in texts.items() if text is not None})
     metadata = {**(now.metadata or {}), **_noted(stack, outcome, lost, look, moved)}
     if outcome is not None and outcome != "rejected":
         metadata.pop(LOST, None)

@@ -19,6 +19,7 @@ from ragstone.config import (
     Settings,
 )
 from ragstone.corpus.ingest import Corpus
+from ragstone.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
@@ -39,7 +40,7 @@ from ragstone.retrieval.rerank import asks_a_model
 from ragstone.retrieval.search import RETRIEVERS
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.corpus import read_documents
-from ragstone.stages.notes import plain_notes
+from ragstone.stages.notes import evidence_notes, plain_notes
 from ragstone.stages.retrieve import retriever_deps
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
@@ -48,11 +49,16 @@ BEGINNING = 160  # characters of a document that has no title
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
-    """What all configurations share. same: see retrieval.same_documents; lengths: id -> characters."""
+    """What all configurations share.
+
+    placed: the questions' evidence in these documents. same: see retrieval.same_documents; lengths: id ->
+    characters.
+    """
 
     settings: Settings
     corpus: Corpus
     questions: list[Question]
+    placed: PlacedEvidence
     same: Mapping[str, str]
     lengths: Mapping[str, int]
 
@@ -141,6 +147,7 @@ def read_bench(settings: Settings) -> Bench:
         settings=settings,
         corpus=corpus,
         questions=questions,
+        placed=place_evidence(questions, corpus.documents),
         same=same_documents(corpus.documents, key),
         lengths={document.id: len(document.text) for document in corpus.documents},
     )
@@ -227,7 +234,17 @@ async def _measure(
     write_rows(bench_folder(bench.settings) / file, rankings, Ranking, force=True)
     return MeasuredConfiguration(
         configuration=one,
-        by_k={k: measure_cut(rankings, bench.questions, k, bench.same, bench.lengths) for k in ks},
+        by_k={
+            k: measure_cut(
+                rankings,
+                bench.placed.questions,
+                k,
+                bench.same,
+                bench.lengths,
+                unplaced=bench.placed.unplaced,
+            )
+            for k in ks
+        },
         rankings=rankings,
         timing=Timing(
             index_s=built.index_s,
@@ -254,7 +271,7 @@ def _texts(board: Leaderboard, documents: Sequence[Document]) -> dict[str, str]:
 
 def _notes(bench: Bench, board: Leaderboard, cells: Sequence[MeasuredConfiguration]) -> list[str]:
     missing = missing_documents(bench.questions, bench.corpus.documents)
-    notes = plain_notes([], (), bench.corpus.skipped, missing)
+    notes = plain_notes([], (), bench.corpus.skipped, missing) + evidence_notes(bench.placed)
     if board.measure.startswith("span_recall"):
         notes.append(
             "Span recall is the share of the evidence's characters that the results hold: longer chunks hold "

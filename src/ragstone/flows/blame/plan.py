@@ -9,6 +9,7 @@ import msgspec
 from ragstone.config import AnswerSection, DocumentsSection, JudgeSection, RetrieveSection, Settings
 from ragstone.config.python_function import names_function
 from ragstone.config.systems import RagSystem
+from ragstone.dataset.placing import place_evidence
 from ragstone.engine.digests import digest_of
 from ragstone.engine.manifest import FILE
 from ragstone.errors import ConfigError, DataError, nearest
@@ -20,6 +21,7 @@ from ragstone.report.findings import headlines
 from ragstone.report.run import read_summary
 from ragstone.report.summary import RunSummary
 from ragstone.retrieval.relevance import same_documents
+from ragstone.stages.notes import evidence_notes
 from ragstone.systems.prompting import load_prompt
 from ragstone.tables import read_rows
 
@@ -106,7 +108,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         second=second,
         second_model=second_model if second is not None and second.needs_model else None,
         labels=labels,
-        notes=notes,
+        notes=[*notes, *evidence_notes(place_evidence([*run.questions.values()], run.documents.values()))],
     )
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from ragstone.corpus.readers.text import CODE
 from ragstone.dataset.build_files import fictional_paths
+from ragstone.dataset.placing import SOURCES, remember_sources
 from ragstone.dataset.split import documents_of
 from ragstone.engine.session import Session
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
@@ -33,7 +34,7 @@ TASK = (
 FORM = '{"nonce": the code, "names": [{"old": as in the text, "new": in its place}]}'
 
 # Notes on the real question that do not hold for its copy.
-DROPPED = frozenset({"closed_book", "rationales", "hops", "checked"})
+DROPPED = frozenset({"closed_book", "rationales", "hops", "checked", SOURCES})
 LEFT_ALONE = (
     r"```.*?```|~~~.*?~~~|`[^`\n]+`|(?:https?|ftp)://\S+|www\.\S+"
     r"|(?:(?<!\S)|(?<=`)(?!`))\S[^\s@]*+@\S+\.\w++"
@@ -248,7 +249,7 @@ def _retold_question(
     tags = {name: one for name, one in (question.tags or {}).items() if name not in DROPPED}
     spans = [_moved_span(question, span, changed) for span in question.evidence or ()]
     answers = [_moved_reference(one, question, originals, changed, swaps) for one in references(question)]
-    return msgspec.structs.replace(
+    retold = msgspec.structs.replace(
         question,
         question=change(question.question, swaps).text,
         reference=answers[0]
@@ -258,6 +259,7 @@ def _retold_question(
         tags=tags or None,
         metadata=_swapped(metadata, changed, swaps) or None,
     )
+    return remember_sources(retold, {span.document_id: changed[span.document_id].text for span in spans})
 
 
 def _moved_span(question: Question, span: Evidence, changed: Mapping[str, RenamedText]) -> Evidence:

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from ragstone.config import Settings, choose
 from ragstone.dataset.build_files import build_paths, check_build_outputs, write_build
 from ragstone.dataset.candidate import Built
 from ragstone.dataset.certifying.certificate import certify
+from ragstone.dataset.placing import remember_sources
 from ragstone.dataset.split import split_questions
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
@@ -92,7 +95,7 @@ def build_in_session(
 
     async def work() -> EvaluationSet:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            built = await make(rows, session)
+            built = _remembering(await make(rows, session), rows)
             if offline and built.failed and not session.calls().from_ledger:
                 raise ModelError(
                     "offline, and the ledger has none of this build's calls. Run it once without --offline."
@@ -118,6 +121,16 @@ def build_in_session(
             )
 
     return run_sync(work())
+
+
+def _remembering(built: Built, rows: Sequence[Taggable]) -> Built:
+    """Return a build whose questions tell of what documents they were made."""
+    texts = {row.id: row.text for row in rows if isinstance(row, Document)}
+    candidates = [
+        msgspec.structs.replace(one, question=remember_sources(one.question, texts))
+        for one in built.candidates
+    ]
+    return msgspec.structs.replace(built, candidates=candidates)
 
 
 def forecast_build(rows: Sequence[Taggable], make: Make, settings: Settings, assumption: str) -> Forecast:

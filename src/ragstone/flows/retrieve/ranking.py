@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.dataset.placing import place_evidence
 from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
 from ragstone.engine.mapping import on_cluster
@@ -27,7 +28,7 @@ from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, 
 from ragstone.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
 from ragstone.stages.forecasting import sample_step
 from ragstone.stages.given import asked_questions
-from ragstone.stages.notes import duplicate_notes, plain_notes, ranking_notes, too_few_chunks
+from ragstone.stages.notes import duplicate_notes, evidence_notes, plain_notes, ranking_notes, too_few_chunks
 from ragstone.stages.retrieve import rank_on_cluster, rank_questions, retriever_deps
 from ragstone.tables import check_output, check_place, read_rows, write_rows
 from ragstone.tables.storage import Place, local_path
@@ -183,8 +184,15 @@ def _summarise(
     lengths = {document.id: len(document.text) for document in corpus.documents}
     key = settings.documents.copies
     same = same_documents(corpus.documents, key)
+    placed = place_evidence(questions, corpus.documents)
     queries = measure_queries(
-        rankings, questions, ks=sorted({*KS, k}), qrels=grades, same=same, lengths=lengths
+        rankings,
+        placed.questions,
+        ks=sorted({*KS, k}),
+        qrels=grades,
+        same=same,
+        lengths=lengths,
+        unplaced=placed.unplaced,
     )
     missing = missing_documents(_relevant(questions, grades), _known(corpus)) if corpus.chunks else {}
     return RetrieveSummary(
@@ -194,6 +202,7 @@ def _summarise(
         n_rankings=len(rankings),
         notes=[
             *plain_notes([], skipped=corpus.skipped, missing=missing),
+            *evidence_notes(placed),
             *duplicate_notes(corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rankings, questions, settings.retrieve),
         ],

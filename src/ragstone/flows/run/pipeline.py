@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import Settings, load_settings
+from ragstone.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.output import make_folder, write_stream
@@ -39,6 +40,7 @@ from ragstone.stages.judge import count_planned, judge_rows, load_judges
 from ragstone.stages.notes import (
     correction_notes,
     duplicate_notes,
+    evidence_notes,
     fitted_notes,
     masking_notes,
     plain_notes,
@@ -227,12 +229,13 @@ def _summarise(
     corrected = corrected_of_run(settings, rows.judgements, clusters)
     same = same_documents(documents, settings.documents.copies)
     missing = missing_documents(rows.questions, documents) if documents else {}
+    placed = place_evidence(rows.questions, documents) if rows.rankings else PlacedEvidence(questions=[])
     summary = RunSummary(
         name=settings.run.name,
         version=__version__,
         models=models,
         counts=_counts(rows),
-        retrieval=_measure(settings, rows, same),
+        retrieval=_measure(settings, rows, placed, same),
         metrics=metrics,
         cards=cards,
         corrected=corrected,
@@ -241,6 +244,7 @@ def _summarise(
             *plain_notes(metrics, cards, rows.corpus.skipped, missing),
             *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
+            *evidence_notes(placed),
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
             *unpaired_notes(judges, rows.answers),
@@ -260,14 +264,26 @@ def _summarise(
     return msgspec.structs.replace(summary, notes=notes, blame=tables, systems=board)
 
 
-def _measure(settings: Settings, rows: RunRows, same: Mapping[str, str]) -> list[RetrievalSummary]:
+def _measure(
+    settings: Settings, rows: RunRows, placed: PlacedEvidence, same: Mapping[str, str]
+) -> list[RetrievalSummary]:
     """Return the measures of the rankings; none where nothing was ranked. same: see same_documents."""
     if not rows.rankings:
         return []
     ks = sorted({1, 3, 5, 10, settings.retrieve.k})
     lengths = {document.id: len(document.text) for document in rows.corpus.documents}
     seed = settings.run.seed
-    return [evaluate_rankings(rows.rankings, rows.questions, ks=ks, same=same, lengths=lengths, seed=seed)]
+    return [
+        evaluate_rankings(
+            rows.rankings,
+            placed.questions,
+            ks=ks,
+            same=same,
+            lengths=lengths,
+            unplaced=placed.unplaced,
+            seed=seed,
+        )
+    ]
 
 
 def _counts(rows: RunRows) -> dict[str, int]:

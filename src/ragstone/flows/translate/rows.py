@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.dataset.candidate import REASONS, Loss
 from ragstone.dataset.evidence import find_evidence
+from ragstone.dataset.placing import SOURCES, remember_sources
 from ragstone.flows.translate.checks import cut, find_fault, find_missing, missing_numbers
 from ragstone.flows.translate.services import Translate
 from ragstone.judging.lexical import chrf
@@ -65,7 +66,7 @@ PARALLEL = "parallel"  # the metadata field that copies of one row share
 
 # What metadata say of a text, its places or its scores, and does not hold of a translation.
 _OF_THE_TEXT = frozenset({"rationales", "duplicates", "headings", "pages", "lost"})
-_OF_THE_EVIDENCE = frozenset({"quote", "evidence_found"})
+_OF_THE_EVIDENCE = frozenset({"quote", "evidence_found", SOURCES})
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -212,6 +213,7 @@ def _references(question: Question, made: Sequence[str]) -> str | list[str] | No
 def _pointing(question: Question, pairs: Mapping[str, Pair], quotes: Mapping[Evidence, str]) -> Question:
     """Return the translated question with what points at translated documents pointing at these."""
     evidence = []
+    texts: dict[str, str] = {}
     metadata = {key: value for key, value in (question.metadata or {}).items() if key not in _OF_THE_EVIDENCE}
     for span in question.evidence or ():
         if span.document_id not in pairs:
@@ -220,14 +222,16 @@ def _pointing(question: Question, pairs: Mapping[str, Pair], quotes: Mapping[Evi
         document = pairs[span.document_id].translated
         found = find_evidence(quotes[span], document.text)
         if found:
+            texts[document.id] = document.text
             evidence.append(Evidence(document_id=document.id, start=found.start, end=found.end))
             metadata |= {"quote": document.text[found.start : found.end], "evidence_found": found.how}
     names = question.document_ids
     if names is None and question.evidence:  # which would be lost with the evidence
         names = list(dict.fromkeys(span.document_id for span in question.evidence))
-    return msgspec.structs.replace(
+    pointing = msgspec.structs.replace(
         question,
         evidence=evidence or None,
         document_ids=names and [pairs[name].translated.id if name in pairs else name for name in names],
         metadata=metadata,
     )
+    return remember_sources(pointing, texts)
