@@ -2,13 +2,14 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from tests.support.browser import opened_tab
 from tests.support.command import ragstone
 from tests.support.served_workbench import served
 
-from ragstone.config import load_settings
+from ragstone.workbench.serving import project_at
 
 pytestmark = pytest.mark.browser
 
@@ -26,21 +27,26 @@ SHEET = [
 ]
 
 
-def test_judge_report_serve_label_card_without_a_dead_end(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("output", "name", "steps"),
+    [
+        ([], "answers", r"^Next: (ragstone report \S+) .*; (ragstone serve)"),
+        (["-o", "judged.jsonl"], "judged", r"^Next: (ragstone report \S+) .*; (ragstone serve \S+ \S+) "),
+    ],
+)
+def test_judge_report_serve_label_card_without_a_dead_end(tmp_path, monkeypatch, output, name, steps):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SHEET))
-    judged = ragstone("judge", "answers.jsonl", "--judge", "containment")
-    step = re.search(r"^Next: (ragstone report \S+) .*(ragstone serve)", judged.err, re.MULTILINE)
-    assert step
+    judged = ragstone("judge", "answers.jsonl", "--judge", "containment", *output)
+    step = re.search(steps, judged.err, re.MULTILINE)
+    assert step, judged.err
     assert ragstone(*step[1].split()[1:]).code == 0
     (tmp_path / "ragstone.toml").write_text('[workbench]\nannotator = "ann"\n')
-    with (
-        opened_tab(loopback=True) as tab,
-        served(load_settings(tmp_path / "ragstone.toml")) as address,
-    ):
+    project = project_at([Path(file) for file in step[2].split()[2:]])
+    with opened_tab(loopback=True) as tab, served(project.settings) as address:
         page = tab.page
         tab.visit(f"{address}/workbench/")
-        page.click("a:has-text('answers')")
+        page.click(f"a:has-text('{name}')")
         assert "containment" in page.inner_text("main")
         page.click("a:has-text('Label answers')")
         page.fill("input[name=n]", "10")

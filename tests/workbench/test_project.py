@@ -19,38 +19,38 @@ def run_in(folder):
 
 
 def test_an_empty_folder_has_the_workbench_alone(here):
-    found = project_at(None)
+    found = project_at([])
     assert (found.assistant, found.settings.root) == (False, ".")
 
 
 def test_an_assistant_that_is_declared_built_or_given_a_model_is_served(here):
-    assert project_at(None, model="openai/x").assistant
+    assert project_at([], model="openai/x").assistant
     store = here / ".ragstone" / "assistant"
     store.mkdir(parents=True)
     (store / CATALOGUE).touch()
-    assert project_at(None).assistant
+    assert project_at([]).assistant
     (here / "a").mkdir()
     (here / "a" / "ragstone.toml").write_text('[run]\nmodel = "openai/x"\n')
-    assert not project_at(here / "a").assistant
+    assert not project_at([here / "a"]).assistant
     (here / "a" / "ragstone.toml").write_text("[assistant]\n")
-    assert project_at(here / "a").assistant
-    assert project_at(None, here / "a" / "ragstone.toml").assistant
+    assert project_at([here / "a"]).assistant
+    assert project_at([], here / "a" / "ragstone.toml").assistant
 
 
 def test_a_project_is_opened_from_elsewhere(here):
     run_in(here / "a" / "runs" / "one")
     (here / "a" / "ragstone.toml").write_text('[workbench]\nlabels = "ours"\n')
-    settings = project_at(here / "a").settings
+    settings = project_at([here / "a"]).settings
     assert settings.path(settings.workbench.labels) == here / "a" / "ours"
     (here / "a" / "ragstone.toml").unlink()
-    assert project_at(here / "a").settings.path("runs") == here / "a" / "runs"
+    assert project_at([here / "a"]).settings.path("runs") == here / "a" / "runs"
 
 
 def test_a_folder_of_runs_is_shown_as_it_is_and_labels_are_kept_here(here):
     run_in(here / "elsewhere" / "one")
     (here / "ragstone.toml").write_text('[workbench]\nannotator = "Anna"\n[assistant]\n')
     for named in (here / "elsewhere", here / "elsewhere" / "one"):  # a run means those beside it too
-        found = project_at(named)
+        found = project_at([named])
         assert found.settings.workbench.runs == [str(here / "elsewhere")]
         assert found.settings.workbench.annotator == "Anna"
         assert found.settings.root == "."
@@ -58,5 +58,5 @@ def test_a_folder_of_runs_is_shown_as_it_is_and_labels_are_kept_here(here):
 
 
 def test_a_folder_that_is_not_there_is_told(here):
-    with pytest.raises(DataError, match="no such folder"):
-        project_at(here / "nothing")
+    with pytest.raises(DataError, match="no such folder or file"):
+        project_at([here / "nothing"])

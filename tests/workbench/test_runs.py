@@ -67,7 +67,8 @@ def test_a_folder_of_judgements_alone_is_a_run_and_another_folder_is_none(projec
     (project / "runs" / "notes").mkdir()
     (project / "runs" / "notes" / "todo.txt").write_text("buy milk")
     (project / "runs" / ".hidden").mkdir()
-    assert [(entry.name, entry.kind, entry.wrong) for entry in bench.runs.all()] == [("judged", "rows", None)]
+    (entry,) = bench.runs.all()
+    assert (entry.name, entry.kind, entry.wrong) == ("judged", "judgements", None)
 
 
 def test_a_changed_run_is_read_again(project, bench):

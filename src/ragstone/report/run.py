@@ -59,11 +59,11 @@ def read_run(folder: Path) -> Run:
     read, and when summary.json was not made from these judgements.
     """
     summary = read_summary(folder)
-    judgements = _by_question(_rows(folder, Judgement, needed=True))
+    judgements = by_question(_rows(folder, Judgement, needed=True))
     _check_same_run(folder, summary, judgements)
     questions = {row.id: row for row in _rows(folder, Question)}
-    rankings = _by_question(_rows(folder, Ranking))
-    answers = _by_question(_rows(folder, Answer))
+    rankings = by_question(_rows(folder, Ranking))
+    answers = by_question(_rows(folder, Answer))
     titles, evidence = _from_documents(folder, questions)
     blamed = read_blame(folder)
     return Run(
@@ -154,7 +154,8 @@ def _rows(folder: Path, row_type: type[RowT], *, needed: bool = False) -> Iterat
 KeyedT = TypeVar("KeyedT", Ranking, Answer, Judgement)
 
 
-def _by_question(rows: Iterator[KeyedT]) -> dict[str, list[KeyedT]]:
+def by_question(rows: Iterable[KeyedT]) -> dict[str, list[KeyedT]]:
+    """Return the rows of each question."""
     grouped: dict[str, list[KeyedT]] = defaultdict(list)
     for row in rows:
         grouped[row.question_id].append(row)

@@ -13,6 +13,7 @@ from ragstone.errors import ColumnsError, ConfigError
 from ragstone.records import Answer, Question
 from ragstone.systems.rows import join_questions, unanswered, with_columns
 from ragstone.tables import read_rows
+from ragstone.tables.formats import READERS
 
 
 def sheet_rows(
@@ -56,13 +57,18 @@ def paths_of(sheet: Path | Sequence[Path]) -> list[Path]:
 
 def judgements_of(path: Path) -> Path:
     """Return the file of judgements that a path names: itself, or that of a run's folder."""
-    return path / "judgements.jsonl" if path.is_dir() and (path / "judgements.jsonl").is_file() else path
+    return rows_in(path, "judgements") or path
 
 
 def answers_of(path: Path) -> Path | None:
     """Return the file of answers of a run's folder; None for another path."""
-    answers = path / "answers.jsonl"
-    return answers if answers.is_file() else None
+    return rows_in(path, "answers")
+
+
+def rows_in(folder: Path, kind: str) -> Path | None:
+    """Return the file of a run's folder that holds a kind of row (`answers`), in whatever format, or None."""
+    files = (folder / f"{kind}{ending}" for ending in READERS)
+    return next((file for file in files if file.is_file()), None)
 
 
 def asked_questions(settings: Settings) -> list[Question]:

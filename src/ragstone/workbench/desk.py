@@ -14,6 +14,7 @@ from ragstone.flows.develop.judge_files import JudgeFile, judge_file
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.workbench.accounts import Accounts, needs_accounts
 from ragstone.workbench.audit import AuditLog, Fact
+from ragstone.workbench.bare_files import links_in
 from ragstone.workbench.frame import AnyRequest
 from ragstone.workbench.jobs import JudgeRuns
 from ragstone.workbench.monitor_routes import MonitorPages
@@ -39,7 +40,8 @@ class Workbench:
         self.settings, self.now = settings, now
         self.most_bytes = settings.serve.max_upload_mb * 1_000_000
         self.is_https = (settings.serve.public_url or "").startswith("https:")
-        self.runs = Runs([settings.path(name) for name in section.runs], now)
+        # The last, and always: where a run stands among them is its address, which queues of labels keep.
+        self.runs = Runs([*(settings.path(name) for name in section.runs), links_in(settings)], now)
         self.indexes = RowIndexes(store / "rows")
         self.sets = Sets(settings, self.runs)
         self.reviews = Reviews(settings)

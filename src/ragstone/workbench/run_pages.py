@@ -14,6 +14,7 @@ from ragstone.engine.progress_file import Life, RunProgress, read_progress
 from ragstone.errors import RagstoneError
 from ragstone.experiments.compared import Comparison
 from ragstone.flows.compare.comparing import compare
+from ragstone.flows.report.bare import bare_run
 from ragstone.records import NO_MODEL
 from ragstone.report.asked import CALLS_FILE, read_asked
 from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
@@ -38,6 +39,7 @@ from ragstone.report.run import Run, read_run
 from ragstone.report.run_report import made_blocks, number_blocks
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import STATUS_WORDS, caution, count, usd
+from ragstone.workbench.bare_files import shown_place
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
 from ragstone.workbench.frame import ROOT, AnyRequest, AtPerson, page, query_of
 from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
@@ -146,7 +148,7 @@ def run(
         has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
         may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
         has_calls=(folder / CALLS_FILE).is_file(),
-        folder=str(folder),
+        folder=shown_place(folder),
         is_packed=False,
         paged=True,
         status_words=safe(script_json(STATUS_WORDS).decode()),
@@ -215,7 +217,13 @@ def calls(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> Ca
 def report(folder: RunFolder) -> Response[str]:
     """Give the report as one file, which opens anywhere; made from the files as they are now."""
     kind = kind_of_bench({file.name for file in folder.iterdir()})
-    html = render_page(BENCHES[kind](folder)) if kind else render_run(read_run(folder), read_asked(folder))
+    judgements = rows_file(folder, "judgements")
+    if kind:
+        html = render_page(BENCHES[kind](folder))
+    elif judgements and not (folder / "summary.json").is_file():
+        html = render_run(bare_run(judgements, rows_file(folder, "answers")))
+    else:
+        html = render_run(read_run(folder), read_asked(folder))
     headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
     return Response(html, media_type="text/html", headers=headers)
 

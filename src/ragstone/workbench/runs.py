@@ -21,9 +21,9 @@ from ragstone.report.blame import read_blame, read_causes
 from ragstone.report.document import Figure
 from ragstone.report.findings import findings, headlines
 from ragstone.report.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
-from ragstone.report.summary import Calls, RunSummary
+from ragstone.report.summary import RunSummary
+from ragstone.stages.notes import judgements_alone
 from ragstone.tables import read_rows
-from ragstone.version import __version__
 from ragstone.workbench.rows.files import rows_file, stats_of
 
 KINDS = ("questions", "rankings", "answers", "judgements")
@@ -156,11 +156,12 @@ def _look(run_id: str, folder: Path, names: set[str], written: float, now: float
         return msgspec.structs.replace(entry, kind=kind)
     if going:
         return entry
-    if any(name.startswith(KINDS) for name in names) or "manifest.json" in names:
+    kinds = [kind for kind in KINDS if any(name.startswith(kind) for name in names)]
+    if kinds or "manifest.json" in names:
         unfinished = "manifest.json" in names or any(name.endswith(".partial") for name in names)
         return msgspec.structs.replace(
             entry,
-            kind="rows",
+            kind=" and ".join(kinds) or "rows",
             wrong="It has no summary.json: the command that writes here did not come to its end. Run it "
             "again: what is in the ledger is not paid for twice."
             if unfinished
@@ -249,17 +250,7 @@ def _without_rows(summary: RunSummary, **parts: Any) -> Run:  # noqa: ANN401 - o
 
 def summary_of_none(folder: Path) -> RunSummary:
     """Return the summary of a run that has no numbers yet."""
-    return RunSummary(
-        name=folder.name,
-        version=__version__,
-        models={},
-        counts={},
-        retrieval=[],
-        metrics=[],
-        cards=[],
-        calls=Calls(),
-        notes=[],
-    )
+    return judgements_alone(folder.name, [], [])
 
 
 def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
@@ -268,14 +259,14 @@ def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
     for row in read_rows(judgements, Judgement):
         tally.add(row)
     metrics = tally.summaries()
+    summary = judgements_alone(folder.name, metrics, [])
     models = [metric.model for metric in metrics if metric.model != NO_MODEL]
+    told = (
+        "This folder holds no summary.json: the means were worked out here, from the judgements alone. "
+        "Questions of one document were taken as independent."
+    )
     return msgspec.structs.replace(
-        summary_of_none(folder),
+        summary,
         models={"judge": " and ".join(dict.fromkeys(models)) or NO_MODEL},
-        counts={"judgements": sum(metric.n_rows for metric in metrics)},
-        metrics=metrics,
-        notes=[
-            "This folder holds no summary.json: the means were worked out here, from the judgements alone. "
-            "Questions of one document were taken as independent."
-        ],
+        notes=[*summary.notes, told],
     )

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def serve(
-    folder: Annotated[
-        Path | None, typer.Argument(help="A project, or a folder of runs; default this folder.")
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="A project, a folder of runs, or files of judgements and answers; default this folder."
+        ),
     ] = None,
     *,
     config: Config = None,
@@ -35,16 +38,19 @@ def serve(
     other address the workbench needs accounts, and the assistant a `keys_file` in `[serve]`. On Ctrl-C,
     replies in progress are finished first.
 
+    A file of judgements is opened as a run of its own; an answer sheet beside it gives it its texts.
+
     Examples:
 
     - `ragstone serve runs/`
+    - `ragstone serve judgements.jsonl answers.jsonl`
     - `ragstone serve --port 0 --model openai/gpt-4o-mini`
     """
     from ragstone.config import choose
     from ragstone.engine.local import run_sync
     from ragstone.workbench.serving import address_of, check_public, keys_of, listen, project_at
 
-    project = project_at(folder, config, model)
+    project = project_at(paths or [], config, model)
     settings = choose(project.settings, "serve", host=host, port=port)
     settings = choose(settings, "assistant", model=model)
     if project.assistant:
@@ -54,7 +60,10 @@ def serve(
     address = settings.serve.public_url or address_of(bound)
     _invite_first(settings, address.rstrip("/"))
     try:
-        run_sync((_with_assistant if project.assistant else _alone)(settings, bound))
+        if project.assistant:
+            run_sync(_with_assistant(settings, bound))
+        else:
+            run_sync(_alone(settings, bound, project.opened))
     finally:
         bound.close()
 
@@ -74,13 +83,17 @@ def _invite_first(settings: "Settings", address: str) -> None:
         say(f"  {invitation_link(address, token)}")
 
 
-async def _alone(settings: "Settings", bound: "socket.socket") -> None:
+async def _alone(settings: "Settings", bound: "socket.socket", opened: list[Path]) -> None:
+    from urllib.parse import quote
+
     from ragstone.workbench.serving import serve_project
 
     def ready(address: str) -> None:
         show(address)
         say(f"The workbench is at {address}/workbench/. Ctrl-C stops it.")
-        if not any(settings.path(name).is_dir() for name in settings.workbench.runs):
+        for run in opened:
+            say(f"  {run.name}: {address}/workbench/runs/{len(settings.workbench.runs)}/{quote(run.name)}")
+        if not opened and not any(settings.path(name).is_dir() for name in settings.workbench.runs):
             say("There are no runs here yet: make one with `ragstone run`, or name their folder.")
 
     await serve_project(settings, bound, ready=ready)

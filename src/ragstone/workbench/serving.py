@@ -22,6 +22,7 @@ from ragstone.config import Settings, declared_tables, load_settings
 from ragstone.config.loading import DEFAULT_FILE
 from ragstone.errors import ConfigError, DataError, MissingExtra
 from ragstone.workbench.accounts import needs_accounts
+from ragstone.workbench.bare_files import link_files
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -31,22 +32,35 @@ MANIFEST = "manifest.json"
 
 
 class Project(msgspec.Struct, frozen=True):
-    """What is served. assistant: whether there is one beside the workbench."""
+    """What is served. assistant: whether there is one beside the workbench. opened: runs of bare files."""
 
     settings: Settings
     assistant: bool
+    opened: list[Path] = []
 
 
-def project_at(folder: Path | None, config: Path | None = None, model: str | None = None) -> Project:
-    """Return the project of a folder, default this one.
+def project_at(paths: Sequence[Path], config: Path | None = None, model: str | None = None) -> Project:
+    """Return the project of a folder, default this one; or this one with files of rows as further runs.
 
     A folder that holds runs and no ragstone.toml is shown as it is: labels and accounts are then kept where
     the command runs, with its settings. An assistant is served where `[assistant]` is declared or its
-    knowledge base is built, and where a model is given. Raises DataError for a folder that is not there,
-    and what load_settings raises.
+    knowledge base is built, and where a model is given. Raises DataError for what is not there, for a file
+    that holds neither judgements nor answers, and what load_settings raises.
     """
-    if folder is not None and not folder.is_dir():
-        raise DataError(f"{folder}: no such folder. Name a project's folder, or one of runs.")
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing is not None:
+        raise DataError(
+            f"{missing}: no such folder or file. Name a project's folder, one of runs, or judgements."
+        )
+    if paths and not any(path.is_dir() for path in paths):
+        settings = load_settings(config)
+        return Project(settings, assistant=model is not None, opened=link_files(settings, paths))
+    if len(paths) > 1:
+        raise DataError("name one folder, or files of judgements and answers: a folder goes alone.")
+    return _project_in(paths[0] if paths else None, config, model)
+
+
+def _project_in(folder: Path | None, config: Path | None, model: str | None) -> Project:
     if folder is not None and config is None:
         if (folder / DEFAULT_FILE).is_file():
             config = folder / DEFAULT_FILE

@@ -12,11 +12,11 @@ from ragstone.experiments.compared import Comparison
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import EFFECT, compare_judged
 from ragstone.records import Answer, Judgement, Question
+from ragstone.stages.given import rows_in
 from ragstone.tables import parse_rows, read_rows
 
 Source = Path | str | Iterable[Judgement | dict[str, Any]]
 RowT = TypeVar("RowT", Answer, Judgement, Question)
-NAME = "judgements.jsonl"
 
 
 def compare(
@@ -81,22 +81,23 @@ def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedR
 
 
 def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
-    if not (folder / NAME).is_file():
+    judgements = rows_in(folder, "judgements")
+    if judgements is None:
         raise DataError(
-            f"{folder}: no run, for it holds no {NAME}. Name one that `ragstone run` wrote, or a file of "
-            "judgements."
+            f"{folder}: no run, for it holds no judgements.jsonl. Name one that `ragstone run` wrote, or a "
+            "file of judgements."
         )
     return JudgedRun(
         name=str(folder),
-        judgements=list(read_rows(folder / NAME, Judgement)),
-        answers=list(_rows(folder / "answers.jsonl", Answer)),
-        questions=questions or list(_rows(folder / "questions.jsonl", Question)),
+        judgements=list(read_rows(judgements, Judgement)),
+        answers=list(_rows(rows_in(folder, "answers"), Answer)),
+        questions=questions or list(_rows(rows_in(folder, "questions"), Question)),
         judges=_digests(folder / FILE),
     )
 
 
-def _rows(path: Path, row_type: type[RowT]) -> Iterator[RowT]:
-    return read_rows(path, row_type) if path.is_file() else iter(())
+def _rows(path: Path | None, row_type: type[RowT]) -> Iterator[RowT]:
+    return read_rows(path, row_type) if path else iter(())
 
 
 def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:

@@ -104,10 +104,12 @@ def judge(
     else:
         summary = judge_sheet(answers, str(output), chosen, settings, **options)
     told, more = unread_notes(summary.metrics, rows)
-    _tell(summary, folder or str(output), [*told, *([again(more)] if more else [])], asking)
+    _tell(summary, folder or str(output), [*told, *([again(more)] if more else [])], asking, answers)
 
 
-def _tell(summary: "RunSummary", place: "Path | str", notes: list[str], asking: Asking) -> None:
+def _tell(
+    summary: "RunSummary", place: "Path | str", notes: list[str], asking: Asking, sheets: list[Path]
+) -> None:
     """Show the numbers, the notes and what comes next, and exit as the rows demand."""
     from ragstone.report.judged import judged_document
     from ragstone.report.render.terminal import render_terminal
@@ -121,14 +123,14 @@ def _tell(summary: "RunSummary", place: "Path | str", notes: list[str], asking: 
     for note in notes:
         say(note)
     if not notes:
-        say(f"Next: {_next_step(summary, place)}")
+        say(f"Next: {_next_step(summary, place, sheets)}")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
     leave(statuses, summary.calls, strict=asking.strict)
     if statuses and "scored" not in statuses:
         raise typer.Exit(UNSCORED)
 
 
-def _next_step(summary: "RunSummary", place: "Path | str") -> str:
+def _next_step(summary: "RunSummary", place: "Path | str", sheets: list[Path]) -> str:
     """Return the one command that makes sense now, and why."""
     from ragstone.records import NO_MODEL
     from ragstone.stages.notes import n_failed
@@ -139,6 +141,11 @@ def _next_step(summary: "RunSummary", place: "Path | str") -> str:
             f"run the same command again; the judgements that failed ({failed}) are asked anew, and no other."
         )
     if not isinstance(place, Path):
+        if len(sheets) == 1 and sheets[0].is_file() and Path(place).is_file():
+            return (
+                f"ragstone report {place} writes it as one page; ragstone serve {place} {sheets[0]} shows it "
+                "row by row, and takes people's labels."
+            )
         return f"ragstone agree {place} LABELS measures the judges against people's labels."
     if any(metric.model != NO_MODEL and metric.estimate for metric in summary.metrics):
         return f"ragstone serve shows {place} row by row; labels given there tell how good its judges are."

@@ -5,32 +5,33 @@ from pathlib import Path
 from ragstone.errors import DataError
 from ragstone.judging import summarise
 from ragstone.judging.savings import cascade_savings
-from ragstone.records import Judgement
+from ragstone.records import Answer, Judgement
 from ragstone.report.page import render_run
 from ragstone.report.render.html import put_page
-from ragstone.report.run import Run
+from ragstone.report.run import Run, by_question
 from ragstone.stages.notes import judgements_alone
 from ragstone.tables import read_rows
 
 
 def write_bare_report(path: Path) -> Path:
     """Write the page of a file of judgements beside it, as NAME.html; return its path. Raises DataError."""
+    return put_page(path.with_suffix(".html"), render_run(bare_run(path)))
+
+
+def bare_run(path: Path, sheet: Path | None = None) -> Run:
+    """Return the run of a file of judgements, with the answers of a sheet. Raises DataError."""
     judgements = list(read_rows(path, Judgement))
     if not judgements:
         raise DataError(f"{path}: the file holds no judgements. Name one that `ragstone judge` wrote.")
-    by_question: dict[str, list[Judgement]] = {}
-    for row in judgements:
-        by_question.setdefault(row.question_id, []).append(row)
     summary = judgements_alone(path.stem, summarise(judgements), cascade_savings(judgements))
-    run = Run(
+    return Run(
         summary=summary,
         manifest=None,
         questions={},
         rankings={},
-        answers={},
-        judgements=by_question,
+        answers=by_question(read_rows(sheet, Answer) if sheet else ()),
+        judgements=by_question(judgements),
         chunks={},
         titles={},
         evidence={},
     )
-    return put_page(path.with_suffix(".html"), render_run(run))

@@ -16,8 +16,8 @@ from ragstone.errors import DataError
 from ragstone.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.asked import CALLS_FILE
 from ragstone.report.blame import BLAME, CAUSES
+from ragstone.stages.given import rows_in
 from ragstone.tables import partial_path, read_rows, write_rows
-from ragstone.tables.formats import READERS
 from ragstone.version import __version__
 
 RowT = TypeVar("RowT")
@@ -49,12 +49,8 @@ class RunFiles(msgspec.Struct, frozen=True):
 
 def rows_file(folder: Path, kind: str) -> Path | None:
     """Return the file that holds a kind of row, of a run that goes on the rows so far; None without one."""
-    for ending in READERS:
-        path = folder / f"{kind}{ending}"
-        if path.is_file():
-            return path
     partial = partial_path(folder / f"{kind}.jsonl")
-    return partial if partial.is_file() else None
+    return rows_in(folder, kind) or (partial if partial.is_file() else None)
 
 
 def stats_of(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

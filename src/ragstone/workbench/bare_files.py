@@ -1,0 +1,85 @@
+"""Files of judgements and of answers that are in no run -> runs of the workbench, which link to them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from ragstone.config import Settings
+from ragstone.errors import DataError
+from ragstone.records import Answer, Judgement
+from ragstone.tables import read_rows
+from ragstone.tables.formats import ending_of
+from ragstone.tables.private import make_folder
+
+LINKS = "files"  # the folder of the workbench's store that holds these runs
+
+
+def links_in(settings: Settings) -> Path:
+    """Return the folder whose folders are runs of bare files."""
+    return settings.path(settings.workbench.store) / LINKS
+
+
+def link_files(settings: Settings, files: Sequence[Path]) -> list[Path]:
+    """Make a run of each file of judgements; of answers where there are none. Return the runs' folders.
+
+    A sheet of answers beside judgements gives them their texts. Nothing is copied: a run holds links, so a
+    file that changes is shown as it is. The same file is the same run the next time, so that labels find it.
+    Raises DataError for a file that is neither, or is not there.
+    """
+    kinds = {file: _kind_of(file) for file in dict.fromkeys(files)}
+    sheets = [file for file, kind in kinds.items() if kind == "answers"]
+    judged = [file for file, kind in kinds.items() if kind == "judgements"]
+    if judged and len(sheets) > 1:
+        raise DataError(
+            f"{sheets[1]}: a second sheet of answers, and judgements go with one. Name one sheet, or serve "
+            "the other alone."
+        )
+    parent = make_folder(links_in(settings))
+    if not judged:
+        return [_linked(parent, {"answers": sheet}) for sheet in sheets]
+    texts = dict(zip(["answers"], sheets, strict=False))
+    return [_linked(parent, {"judgements": file, **texts}) for file in judged]
+
+
+def shown_place(folder: Path) -> str:
+    """Return where the rows of a run stand, for people: its folder, or the files that it links to."""
+    links = sorted(file.readlink() for file in folder.iterdir() if file.is_symlink())
+    return ", ".join(map(str, links)) or str(folder)
+
+
+def _kind_of(file: Path) -> str:
+    kinds: dict[str, Callable[[], Iterable[object]]] = {
+        "judgements": lambda: read_rows(file, Judgement),
+        "answers": lambda: read_rows(file, Answer),
+    }
+    wrong = []
+    for kind, read in kinds.items():
+        try:
+            if any(True for _ in read()):
+                return kind
+        except DataError as mistake:
+            wrong.append(f"As {kind}: {str(mistake).splitlines()[0].removeprefix(f'{file}:')}")
+    raise DataError(" ".join([f"{file}: the file holds neither judgements nor answers.", *wrong]))
+
+
+def _linked(parent: Path, files: dict[str, Path]) -> Path:
+    """Return the run of these files; the first of them tells which run it is."""
+    (kind, main), *_ = files.items()
+    name = main.name.removesuffix(ending_of(main)) or kind
+    number = 1
+    while True:
+        folder = parent / (name if number == 1 else f"{name}-{number}")
+        own = folder / f"{kind}{ending_of(main)}"
+        if not folder.exists() or (own.is_symlink() and own.readlink() == main.resolve()):
+            break
+        number += 1
+    for kind, file in files.items():
+        link = make_folder(folder) / f"{kind}{ending_of(file)}"
+        link.unlink(missing_ok=True)
+        try:
+            link.symlink_to(file.resolve())
+        except OSError as mistake:
+            raise DataError(
+                f"{file}: {folder} could not link to it ({mistake.strerror}). Put a copy into a folder of "
+                f"its own, as runs/{name}/{link.name}, and serve that: ragstone serve runs"
+            ) from None
+    return folder
