@@ -382,10 +382,6 @@ class TestMistakes:
         path = write(tmp_path / "a.jsonl", ['{"id": "q", "score": NaN}'])
         assert f"{path}:1: not valid JSON" in mistake_in(path, Label)
 
-    def test_bytes_that_are_no_utf8_are_named_by_line(self, tmp_path: Path) -> None:
-        (tmp_path / "a.jsonl").write_bytes(b'{"id": "d", "text": "t"}\n{"id": "e", "text": "caf\xe9"}\n')
-        assert f"{tmp_path}/a.jsonl:2: not valid JSON" in mistake_in(tmp_path / "a.jsonl", Document)
-
     def test_a_missing_field_says_which_columns_it_is_read_from(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "q", "question": "?"}])
         assert mistake_in(path) == (
@@ -486,3 +482,14 @@ def test_a_data_frame_is_read_as_its_rows(package: str) -> None:
         ("When?", "1815", None),
     ]
     assert parse_rows(frame[:0], Answer) == []
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_json_in_the_encodings_of_offices_is_read_as_csv_is(tmp_path, caplog, encoding, name):
+    lines = ['{"text": "plain", "id": "1"}', '{"text": "Über die Böden südlich von Köln", "id": "2"}']
+    text = "\n".join(lines) if name == "a.jsonl" else f"[{', '.join(lines)}]"
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    rows = [*read_rows(tmp_path / name, Document)]
+    assert [row.text for row in rows] == ["plain", "Über die Böden südlich von Köln"]
+    assert ("read as cp1252, for it is not in UTF-8" in caplog.text) == (encoding == "cp1252")

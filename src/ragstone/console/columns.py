@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,19 +25,23 @@ _OPTIONS: dict[str, Any] = {"column": Column, "worksheet": Worksheet}
 def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options `--column` and `--worksheet`, which hold for every file that it reads.
 
-    A column that is in none of the files which the command is given is refused before anything is done.
+    A column that is in none of the files which the command is given, or which its settings name, is refused
+    before anything is done. A command may have a `--column` of its own.
     """
     own = inspect.signature(command)
+    names = [name for name in _OPTIONS if name not in own.parameters]
 
     @functools.wraps(command)
-    def called(column: list[str] | None = None, worksheet: str | None = None, **given: object) -> None:
+    def called(**given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
+        column, worksheet = (given.pop(name, None) if name in names else None for name in _OPTIONS)
         if not column and worksheet is None:
             command(**given)
             return
         from ragstone.tables.columns import CHOICE, ColumnChoice
 
         choice = ColumnChoice(columns=_parsed(column or ()), worksheet=worksheet, lenient=True)
-        _check_found(choice, given.values())
+        if column:
+            _check_found(choice, [*given.values(), *_named_in_settings(given)])
         before = CHOICE.set(choice)
         try:
             command(**given)
@@ -47,11 +51,12 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=note)
         for name, note in _OPTIONS.items()
+        if name in names
     ]
     plain = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
     del called.__wrapped__  # whoever looks behind it would miss the options
     called.__signature__ = own.replace(parameters=[*plain, *more])  # type: ignore[attr-defined]
-    called.__annotations__ = command.__annotations__ | _OPTIONS
+    called.__annotations__ = _OPTIONS | command.__annotations__
     return called
 
 
@@ -88,6 +93,26 @@ def _check_found(choice: "ColumnChoice", given: Iterable[object]) -> None:
             raise ColumnsError(
                 f"--column {field}={column}: no such column in {places}. {nearest(column, every)}"
             )
+
+
+def _named_in_settings(given: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield whatever may be a path in the settings that a command reads."""
+    from msgspec import to_builtins
+
+    from ragstone.config import load_settings
+
+    if not {"config", "file"} & given.keys():
+        return
+    settings = load_settings(given.get("config") or given.get("file"))
+    left = [to_builtins(settings)]
+    while left:
+        match left.pop():
+            case dict(table):
+                left += table.values()
+            case list(values):
+                left += values
+            case str(text) if text:
+                yield settings.path(text)
 
 
 def _files(given: Iterable[object]) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from ragstone.config import Settings
 from ragstone.judging.fields import JudgeFields
 from ragstone.judging.judge import every_key
 from ragstone.llm.keys import without_password
+from ragstone.tables.columns import CHOICE
 from ragstone.tables.storage import Place, fingerprint
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def plain_settings(settings: Settings, others: Iterable[str] = OTHERS) -> dict[s
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
     for name in ("root", "file", *others):
         del found[name]
+    chosen = CHOICE.get()
+    if chosen.columns or chosen.worksheet:  # of the command line: they decide what is read
+        found["columns"] = {**chosen.columns, "worksheet": chosen.worksheet}
     for system in found["systems"].values():
         if system["kind"] == "http":  # a header may be a secret that somebody wrote there; its name is none
             system |= {"url": without_password(system["url"]), "headers": sorted(system["headers"])}

@@ -16,6 +16,7 @@ from ragstone.records import Chunk, Document
 from ragstone.stages.chunk import chunks_of, cut_documents
 from ragstone.stages.ingest import read_documents_of
 from ragstone.tables import read_rows
+from ragstone.tables.columns import CHOICE
 
 
 class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,9 +59,17 @@ def read_documents(settings: Settings, paths: Iterable[str]) -> Corpus:
     return read_corpus((settings.path(path) for path in paths), ingest_options(settings))
 
 
+OF_DOCUMENTS = frozenset({"text", "title"})  # fields that no question and no answer has
+
+
 def ingest_options(settings: Settings) -> IngestOptions:
-    """Return how `[documents]` says that files are read."""
+    """Return how `[documents]` says that files are read, and the command line which column is their text."""
     declared = msgspec.structs.asdict(settings.documents)
+    chosen = CHOICE.get().columns
+    declared["columns"] = {
+        **declared["columns"],
+        **{one: chosen[one] for one in OF_DOCUMENTS & chosen.keys()},
+    }
     return IngestOptions(**{name: declared[name] for name in IngestOptions.__struct_fields__})
 
 

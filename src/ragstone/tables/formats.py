@@ -32,19 +32,36 @@ MOST_OF_A_LINE = 64 << 20
 def read_jsonl(
     path: Path, decode: Callable[[bytes], object] = msgspec.json.decode
 ) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, decoded object or DecodeError) for every line that is not blank."""
-    with _unpacked(path) as file:
-        for number, line in enumerate(_short_lines(file.readline, path), 1):
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if line.isspace():
-                continue
-            try:
-                yield number, decode(line)
-            except UnicodeDecodeError as mistake:
-                yield number, msgspec.DecodeError(f"save the file in UTF-8: {mistake}")
-            except (msgspec.DecodeError, RecursionError) as mistake:
-                yield number, msgspec.DecodeError(str(mistake))
+    """Yield (line number, decoded object or DecodeError) for every line that is not blank.
+
+    What is not UTF-8 is read in the encoding that it seems to be in, which is told.
+    """
+    n_lines = 0
+    try:
+        with _unpacked(path) as file:
+            for n_lines, row in _json_lines(file, path, decode):
+                yield n_lines, row
+    except UnicodeDecodeError:  # the lines before it were in ASCII, or in what both encodings share
+        with _unpacked(path) as packed:
+            text = io.BytesIO(_decoded(path, packed.read()).encode())
+        yield from (found for found in _json_lines(text, path, decode) if found[0] > n_lines)
+
+
+def _json_lines(
+    file: BinaryIO, path: Path, decode: Callable[[bytes], object]
+) -> Iterator[tuple[int, object]]:
+    """Yield as read_jsonl does. Raises UnicodeDecodeError at a line that is not UTF-8."""
+    for number, line in enumerate(_short_lines(file.readline, path), 1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.isspace():
+            continue
+        try:
+            yield number, decode(line)
+        except UnicodeDecodeError:
+            raise
+        except (msgspec.DecodeError, RecursionError) as mistake:
+            yield number, msgspec.DecodeError(str(mistake))
 
 
 @contextlib.contextmanager
@@ -91,7 +108,11 @@ def _too_long(path: Path, line: int) -> str:
 def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     try:
         with _unpacked(path) as file:
-            rows = msgspec.json.decode(file.read().removeprefix(b"\xef\xbb\xbf"))
+            content = file.read().removeprefix(b"\xef\xbb\xbf")
+        try:
+            rows = msgspec.json.decode(content)
+        except UnicodeDecodeError:
+            rows = msgspec.json.decode(_decoded(path, content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."

@@ -479,7 +479,7 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
     if reader is read_xlsx:
-        yield from read_xlsx(path, lambda tables: _worksheet(tables, path, row_type, choice))
+        yield from read_xlsx(path, lambda tables: choose_worksheet(tables, path, row_type, choice))
     else:
         yield from reader(path)
 
@@ -502,7 +502,7 @@ def columns_in(path: Path) -> list[str]:
     return list(dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row))
 
 
-def _worksheet(tables: list[FileTable], path: Path, row_type: type, choice: ColumnChoice) -> FileTable:
+def choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice: ColumnChoice) -> FileTable:
     """Return the worksheet that is named, else the only one that has what rows of the type must have."""
     names = [table.name for table in tables]
     if choice.worksheet is not None:

@@ -2,6 +2,7 @@
 
 import json
 
+import openpyxl
 import pytest
 from tests.support.command import ragstone
 
@@ -99,3 +100,30 @@ def test_a_source_is_never_replaced_or_removed(folder, name):
     ran = ragstone("import", name, "-o", ".", "--force")
     assert (ran.code, "is what this command reads" in ran.err) == (2, True)
     assert (folder / name).exists()
+
+
+def test_of_several_worksheets_one_is_taken_or_named(folder):
+    book = openpyxl.Workbook()
+    book.active.title = "Notes"
+    book.active.append(["written by", "on"])
+    book.active.append(["me", "Monday"])
+    for title, name in (("May", "Question"), ("June", "Question")):
+        sheet = book.create_sheet(title)
+        sheet.append([name, "Answer"])
+        sheet.append([f"When is {title}?", "soon"])
+    book.save("two.xlsx")
+    refused = ragstone("import", "two.xlsx")
+    told = (
+        "two.xlsx: it has 3 worksheets. Name one of them: --worksheet May. They are: 'Notes', 'May',"
+    )
+    assert (refused.code, refused.err.splitlines()[0]) == (2, f"ragstone: {told} 'June'.")
+    assert refused.err.splitlines()[2].endswith("--worksheet May")  # the command, ready to paste
+    assert ragstone("import", "two.xlsx", "--worksheet", "june").code == 0
+    assert [row.question for row in read_rows("imported/questions.jsonl", Question)] == ["When is June?"]
+    assert "no worksheet 'July'" in ragstone("import", "two.xlsx", "--worksheet", "July", "--force").err
+    del book["June"]
+    book["May"]["A1"] = "Frage"
+    book.save("one.xlsx")
+    ran = ragstone("import", "one.xlsx", "-o", "one", "--column", "question=Frage")
+    assert ran.code == 0, ran.err
+    assert [row.question for row in read_rows("one/questions.jsonl", Question)] == ["When is May?"]

@@ -6,6 +6,7 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AnsweredBy, DocumentPaths, Model, Retriever
 from ragstone.console.printing import UNSCORED, say, show, show_json
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 240  # characters of a passage
 
 
+@reads_rows
 @asks_models(without=["force", "strict"])
 def ask(
     question: Annotated[str, typer.Argument(help="What to ask, in quotes.")],

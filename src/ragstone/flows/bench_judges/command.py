@@ -6,6 +6,7 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.benches import bench_options, tell_bench
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, SeedOfRun
 from ragstone.console.printing import UNSCORED
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ragstone.config import Settings
 
 
+@reads_rows
 @asks_models("keep_failures")
 def judges(
     *,

@@ -4,10 +4,12 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.benches import bench_options, grid_settings, tell_bench
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, Model, SeedOfRun
 from ragstone.console.printing import UNSCORED
 
 
+@reads_rows
 @asks_models()
 def retrievers(
     *,
@@ -34,6 +36,7 @@ def retrievers(
         raise typer.Exit(UNSCORED)
 
 
+@reads_rows
 @asks_models()
 def languages(
     *,

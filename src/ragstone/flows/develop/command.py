@@ -8,6 +8,7 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import Model, QuestionsFile
 from ragstone.console.printing import OVER_BUDGET, say, show, show_json
 
@@ -40,6 +41,7 @@ Test = Annotated[
 ]
 
 
+@reads_rows
 @asks_models(without=("deadline", "force", "strict"))
 def develop(
     judge: Draft,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Force, Limit
 from ragstone.console.printing import UNSCORED, plural, say, show_json
 
@@ -39,6 +40,7 @@ DropRepeats = Annotated[
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if a row was skipped.")]
 
 
+@reads_rows
 def import_(
     sources: Sources,
     *,

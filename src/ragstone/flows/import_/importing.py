@@ -93,7 +93,7 @@ Known = tuple[Path, str, Reader]
 def recognised(sources: Iterable[Path | str], forced: str | None, options: ImportOptions) -> list[Known]:
     """Return each source with its format and reader. Raises DataError and ConfigError."""
     check_fields(options.columns)
-    known = [(Path(source), *recognise(Path(source), forced)) for source in sources]
+    known = [(Path(source), *recognise(Path(source), forced, options.columns)) for source in sources]
     formats = {name for _, name, _ in known}
     if options.split is not None and "beir" not in formats:
         raise ConfigError("--split is for folders of BEIR's form, and there is none among the sources.")

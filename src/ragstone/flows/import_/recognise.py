@@ -43,11 +43,11 @@ READERS: Mapping[str, Reader] = {
 }
 
 
-def recognise(path: Path, forced: str | None = None) -> tuple[str, Reader]:
+def recognise(path: Path, forced: str | None = None, columns: Mapping[str, str] = {}) -> tuple[str, Reader]:
     """Return the format of a source, one of FORMATS, and what reads it.
 
-    forced: the format that the user says it has. Raises DataError where the source tells no format, and
-    ConfigError for a format that there is not.
+    forced: the format that the user says it has. columns: field -> column, see open_sheet. Raises DataError
+    where the source tells no format, and ConfigError for a format that there is not.
     """
     if forced is not None and forced not in FORMATS:
         raise ConfigError(f"there is no format {forced!r}. {nearest(forced, FORMATS)}")
@@ -65,12 +65,12 @@ def recognise(path: Path, forced: str | None = None) -> tuple[str, Reader]:
                 "(`id 0 document grade`) or documents (<DOC>)."
             )
         return "trec", reader
-    return (forced, READERS[forced]) if forced else _by_content(path)
+    return (forced, READERS[forced]) if forced else _by_content(path, columns)
 
 
-def _by_content(path: Path) -> tuple[str, Reader]:
+def _by_content(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
     if _is_parquet(path) or path.suffix.lower() in BINARY:
-        return _by_columns(path)
+        return _by_columns(path, columns)
     head = _head(path)
     reader = None if path.suffix.lower() in _PAGES else _trec(head)
     if reader is not None:
@@ -78,14 +78,14 @@ def _by_content(path: Path) -> tuple[str, Reader]:
     if path.suffix.lower() in _PAGES or (path.suffix.lower() not in _TABLES and _ASKED.search(head)):
         return "faq", faq.read_faq_page
     if path.suffix.lower() in _TABLES or head.lstrip()[:1] in ("{", "["):
-        return _by_columns(path)
+        return _by_columns(path, columns)
     if any(field_of(name.strip(' "'), Question) for name in re.split(r"[,;\t|\n]", head[:1000])):
         return "table", tables.read_table
     raise DataError(f"{path}: cannot tell what it is. Say it with --format: {', '.join(FORMATS)}.")
 
 
-def _by_columns(path: Path) -> tuple[str, Reader]:
-    row = first_row(path)
+def _by_columns(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
+    row = first_row(path, columns)
     names = {name.strip() for name in row}
     if squad.is_squad(row):
         return "squad", squad.read_squad

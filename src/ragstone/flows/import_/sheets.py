@@ -3,7 +3,7 @@
 import codecs
 import io
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,10 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.files.decoding import decode
 from ragstone.files.file import Unreadable
-from ragstone.tables.formats import READERS, read_csv
+from ragstone.records import Question
+from ragstone.tables.columns import CHOICE, ColumnChoice
+from ragstone.tables.formats import READERS, read_csv, read_xlsx
+from ragstone.tables.reading import choose_worksheet
 
 _BLOCK = 1 << 20
 PACKED = {
@@ -110,10 +113,17 @@ class Sheet(NamedTuple):
         return f"{self.path}{self.where}{number}"
 
 
-def open_sheet(path: Path) -> Sheet:
-    """Return the rows of a file. Raises DataError where it is none of the kinds, or broken as a whole."""
+def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
+    """Return the rows of a file. columns: field -> column, which tell the worksheet of questions.
+
+    Raises DataError where it is none of the kinds, or broken as a whole; ColumnsError where several
+    worksheets could be meant.
+    """
     if _begins(path, _PARQUET):
         return _table(path, READERS[".parquet"](path))
+    if path.suffix.lower() == ".xlsx" and path.is_file():
+        choice = ColumnChoice(columns=columns, worksheet=CHOICE.get().worksheet)
+        return _table(path, read_xlsx(path, lambda tables: choose_worksheet(tables, path, Question, choice)))
     if path.suffix.lower() in BINARY and path.is_file():
         return _table(path, READERS[path.suffix.lower()](path))
     with open_text(path) as file:
@@ -123,9 +133,9 @@ def open_sheet(path: Path) -> Sheet:
     return Sheet(path, None, _jsonl_rows(path)) if head.startswith("{") else _table(path, read_csv(path), ":")
 
 
-def first_row(path: Path) -> Cells:
-    """Return the first row that can be read; empty where there is none."""
-    sheet = open_sheet(path)
+def first_row(path: Path, columns: Mapping[str, str] = {}) -> Cells:
+    """Return the first row that can be read; empty where there is none. columns: as of open_sheet."""
+    sheet = open_sheet(path, columns)
     found = next((row for _, row in sheet.rows if isinstance(row, dict)), {})
     return {**dict.fromkeys(sheet.columns or ()), **found}
 

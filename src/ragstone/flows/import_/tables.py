@@ -78,7 +78,7 @@ def asked_rows(
 
     Raises DataError where a column that the options name is in no row.
     """
-    sheet = open_sheet(source.path)
+    sheet = open_sheet(source.path, options.columns)
     seen = dict.fromkeys(sheet.columns or ())
     if sheet.columns is not None:
         check_columns(options.columns, seen, source.path)

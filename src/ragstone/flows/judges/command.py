@@ -8,6 +8,7 @@ import typer
 
 from ragstone.console.asking import Asking, asks_models
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Force, Model
 from ragstone.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
 
@@ -115,6 +116,7 @@ def new(
     say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {asked}")
 
 
+@reads_rows
 @asks_models(without=("deadline", "forecast", "yes", "force", "strict"))
 def try_out(
     name: Named,

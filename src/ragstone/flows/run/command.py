@@ -8,10 +8,12 @@ import typer
 from ragstone.config import Settings
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, Model
 from ragstone.console.printing import say, show, show_json
 
 
+@reads_rows
 @asks_models("batch", "keep_failures", "mask", "engine", without=["config"])
 def run(
     file: Annotated[Path | None, typer.Argument(help="Settings file; default: ragstone.toml.")] = None,

@@ -7,6 +7,7 @@ import typer
 
 from ragstone.console.asking import load_for, tell_forecast
 from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Config, Engine, Force, ForecastOnly, Limit, Model, Offline, Yes
 from ragstone.console.printing import FAILED_GATE, say, show, show_json
 from ragstone.flows.watch.outputs import (
@@ -41,6 +42,7 @@ Judgements = Annotated[
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
 
 
+@reads_rows
 def watch(
     log: Logs = None,
     *,
