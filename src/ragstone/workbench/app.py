@@ -26,13 +26,14 @@ from ragstone.workbench import (
     library_pages,
     review_pages,
     run_pages,
+    side_pages,
 )
 from ragstone.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
 from ragstone.workbench.frame import ROOT, AnyRequest, who_asks
 
 ROUTES = (
     frame.asset,
-    *(*run_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
+    *(*run_pages.ROUTES, *side_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
 )
 OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. The places above lead to those there are."

@@ -68,7 +68,7 @@ def review_list(request: AnyRequest, opened: AtReview, at: FromQuery[int] = 1) -
         f"Review of {opened.entry.name}",
         opened=opened,
         chosen=chosen,
-        query=msgspec.to_builtins(chosen),
+        query=list(msgspec.to_builtins(chosen).items()),
         lines=[(line_of(opened.items[number]), _address(opened, number, chosen)) for number in shown],
         n_found=len(numbers),
         at=at,

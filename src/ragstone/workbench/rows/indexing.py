@@ -338,9 +338,19 @@ def _of_lines(
     return {"place": np.array([place for place, _ in found], dtype=np.int32), **columns}
 
 
-MOST_OPEN = 4
+MOST_OPEN = 8
 GROWING_S = 5.0
 """Seconds for which the index of a run that goes on is shown, though rows have come since."""
+
+
+class _OpenIndex(msgspec.Struct, kw_only=True):
+    """An open index. made: when, monotonic seconds. users: cursors on it; is_left: the last one closes it."""
+
+    stamp: str
+    con: "duckdb.DuckDBPyConnection"
+    made: float
+    users: int = 0
+    is_left: bool = False
 
 
 class RowIndexes:
@@ -348,7 +358,7 @@ class RowIndexes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._open: dict[Path, tuple[str, duckdb.DuckDBPyConnection, float]] = {}
+        self._open: dict[Path, _OpenIndex] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -358,28 +368,39 @@ class RowIndexes:
         Raises DataError for rows that cannot be read, MissingExtra without DuckDB.
         """
         with self._lock:
-            cursor = self._opened(run).cursor()
+            index = self._opened(run)
+            cursor = index.con.cursor()
+            index.users += 1
         try:
             yield cursor
         finally:
             cursor.close()
+            with self._lock:
+                index.users -= 1
+                if index.is_left:
+                    self._leave(index)
 
-    def _opened(self, run: Path) -> "duckdb.DuckDBPyConnection":
+    def _opened(self, run: Path) -> _OpenIndex:
         files = files_of(run)
         kept = self._open.get(run)
         grows = any(path.suffix == ".partial" for path in files.paths.values())
-        if kept and (kept[0] == files.stamp or (grows and time.monotonic() - kept[2] < GROWING_S)):
+        if kept and (kept.stamp == files.stamp or (grows and time.monotonic() - kept.made < GROWING_S)):
             self._open[run] = self._open.pop(run)  # the last one used is the last one closed
-            return kept[1]
+            return kept
         target = self._made(files)
         if kept:
-            kept[1].close()
-            del self._open[run]
+            self._leave(self._open.pop(run))
         while len(self._open) >= MOST_OPEN:
-            self._open.pop(next(iter(self._open)))[1].close()
+            self._leave(self._open.pop(next(iter(self._open))))
         con = _connected(target) or connect(self._made(files))
-        self._open[run] = (files.stamp, con, time.monotonic())
-        return con
+        self._open[run] = _OpenIndex(stamp=files.stamp, con=con, made=time.monotonic())
+        return self._open[run]
+
+    def _leave(self, index: _OpenIndex) -> None:
+        """Close an index, or leave that to the last cursor: closing it would take it from under them."""
+        index.is_left = True
+        if not index.users:
+            index.con.close()
 
     def folder_of(self, run: Path) -> Path:
         """Return the folder in which what is made of a run's rows is kept; it need not be there yet."""
@@ -407,8 +428,8 @@ class RowIndexes:
     def close(self) -> None:
         """Close them all."""
         with self._lock:
-            for _, con, _ in self._open.values():
-                con.close()
+            for index in self._open.values():
+                index.con.close()
             self._open.clear()
 
 

@@ -71,6 +71,21 @@ def opened_in(
     return open_question(run, question_id, columns)
 
 
+def rows_at(
+    con: "duckdb.DuckDBPyConnection", places: Sequence[int], kind: str, row_type: type[RowT]
+) -> list[RowT]:
+    """Return the rows of one kind that belong to some questions, in the order of their file.
+
+    Raises DataError where a file was changed while it was read.
+    """
+    paths = {name: Path(path) for name, path in con.execute("SELECT kind, path FROM sources").fetchall()}
+    found = con.execute(
+        "SELECT kind, start, size FROM spans WHERE kind = ? AND place IN (SELECT unnest(?)) ORDER BY start",
+        [KIND_CODES[kind], list(places)],
+    ).fetchall()
+    return _all(_lines(paths, found), kind, row_type)
+
+
 def _evidence(question: Question, documents: Mapping[str, Document]) -> list[tuple[str, str]]:
     return [
         (span.document_id, documents[span.document_id].text[span.start : span.end])
