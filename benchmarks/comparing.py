@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.flows.compare.paired import ALPHA
+from ragstone.experiments.paired import ALPHA
 from ragstone.statistics import Floats
 from ragstone.statistics.paired import paired_p_values
 from ragstone.statistics.power import POWER, Spread, paired_power, spread_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.records import NO_MODEL, Answer, Judgement, Question, Status, Usage
+from ragstone.records import NO_MODEL, Answer, Judgement, Question, Ranking, RankingItem, Status, Usage
 from ragstone.tables import write_rows
 
 Score = float | Status
@@ -67,22 +67,44 @@ def answers(texts: Sequence[str], system: str = "mine", seconds: float = 1.0) ->
     ]
 
 
+def rankings(places: Sequence[int | None], k: int, retriever: str = "bm25") -> list[Ranking]:
+    """Return a ranking of k documents a question, in which its own stands at that place, or nowhere."""
+    return [
+        Ranking(
+            question_id=f"q{at}",
+            retriever=retriever,
+            items=[
+                RankingItem(document_id=f"d{at}" if n == place else f"other{n}", score=1.0 / n)
+                for n in range(1, k + 1)
+            ],
+        )
+        for at, place in enumerate(places)
+    ]
+
+
 def write_run(
     folder: Path,
     judgements: Sequence[Judgement],
     *,
     said: Sequence[Answer] = (),
     asked: Sequence[Question] = (),
+    ranked: Sequence[Ranking] = (),
     digests: Mapping[str, str] | None = None,
+    **manifest: object,
 ) -> Path:
-    """Write a run folder as far as it is compared; digests: of the judges' files, for the manifest."""
+    """Write a run folder as far as it is compared.
+
+    digests: of the judges' files, for the manifest; manifest: what else that says.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     write_rows(folder / "judgements.jsonl", judgements, Judgement, force=True)
     if said:
         write_rows(folder / "answers.jsonl", said, Answer, force=True)
     if asked:
         write_rows(folder / "questions.jsonl", asked, Question, force=True)
+    if ranked:
+        write_rows(folder / "rankings.jsonl", ranked, Ranking, force=True)
     if digests is not None:
         judges = {name: {"version": 1, "digest": digest} for name, digest in digests.items()}
-        (folder / "manifest.json").write_bytes(msgspec.json.encode({"judges": judges}))
+        (folder / "manifest.json").write_bytes(msgspec.json.encode({"judges": judges, **manifest}))
     return folder

@@ -61,6 +61,7 @@ def write_manifest(
             "name": prompt.name,
             "version": prompt.version,
             "digest": digest_of(prompt),
+            "text": prompt.prompt,
         }
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 

@@ -90,16 +90,65 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     outlook: Outlook | None
 
 
+class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that two runs do not share, in words; None where it is not set.
+
+    name: as ragstone.toml has it (`[retrieve] k`), or what the manifest adds (`documents`, `judges`,
+    `Ragstone`). decides: whether it can move a score that is compared; other judges, and more questions,
+    cannot.
+    """
+
+    name: str
+    a: str | None
+    b: str | None
+    decides: bool
+
+
+class RankComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A rank measure of two runs, paired by question: what B's retriever is against A's.
+
+    measure: `hit@1`, `recall@5`, ...; with other places in A and B, `recall@3 → recall@8`: of all that each
+    retrieved. n: questions that both ranked and that name their documents. difference, test, p, verdict:
+    as of MetricComparison; p_holm: after Holm's correction over the `family` of rank measures.
+    """
+
+    measure: str
+    retriever_a: str
+    retriever_b: str
+    n: int
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+    test: Test
+    p: float
+    p_holm: float
+    family: int
+    verdict: Verdict
+
+
+class SpentFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean or a median of two runs, and B's minus A's, paired by question."""
+
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+
+
 class SpentComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What answers took: `seconds`, `tokens` or `usd` each, over the n questions where both say so."""
+    """What answers took: `seconds`, `tokens` or `usd` each, over the n questions where both say so.
+
+    unknown_a, unknown_b: answers that do not say so, which count nowhere and not as 0. mean: None where no
+    question has both. median: of seconds.
+    """
 
     what: Unit
     system_a: str
     system_b: str
     n: int
-    mean_a: Estimate
-    mean_b: Estimate
-    difference: Estimate
+    unknown_a: int
+    unknown_b: int
+    mean: SpentFigures | None
+    median: SpentFigures | None = None
 
 
 class GatedMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,14 +176,19 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """Run B against run A, on the same questions.
 
     n_shared: questions compared; n_left_out: those that only one has, or that differ, left out on request.
-    only_a, only_b: metrics, and systems, that have no counterpart. notes: what to know before relying on it.
+    settings: what differs between the runs, None where a manifest does not tell; prompt_diff: the lines of a
+    unified diff of their answering prompts. retrieval: empty where a run holds no rankings. only_a, only_b:
+    metrics, and systems, that have no counterpart. notes: what to know before relying on it.
     """
 
     a: str
     b: str
     n_shared: int
     n_left_out: int
+    settings: list[SettingDifference] | None
+    prompt_diff: list[str]
     metrics: list[MetricComparison]
+    retrieval: list[RankComparison]
     spent: list[SpentComparison]
     only_a: list[str]
     only_b: list[str]

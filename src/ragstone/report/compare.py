@@ -1,6 +1,7 @@
 """Two runs beside each other: their report, in the terminal and for a pull request."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 from ragstone.experiments.compared import (
@@ -9,20 +10,23 @@ from ragstone.experiments.compared import (
     Gate,
     GatedMetric,
     MetricComparison,
+    RankComparison,
+    SettingDifference,
     Side,
     SpentComparison,
+    SpentFigures,
 )
 from ragstone.records import NO_MODEL
 from ragstone.report.document import (
     Block,
     Cell,
     Column,
+    Diff,
     Dot,
     Dots,
     Fold,
     Heading,
     Link,
-    Listing,
     Made,
     Notes,
     Pairs,
@@ -39,7 +43,10 @@ from ragstone.version import __version__
 
 UNIT_SCALE = (0.0, 1.0)
 HEAVY = 1.2  # design effect from which on a reader should know of it
-SPENT_WORDS = {"seconds": "Seconds an answer", "tokens": "Tokens an answer", "usd": "USD for 1,000 answers"}
+SPENT_WORDS = {"seconds": "Seconds", "tokens": "Tokens", "usd": "USD for 1,000 answers"}
+UNKNOWN_WORDS = {"seconds": "Seconds are", "tokens": "Tokens are", "usd": "The cost is"}
+BESIDE = Column("B − A", beside="interval", ends=(-1.0, 1.0))
+VERDICT = Column("Verdict", text=True, short="")
 SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
 BRIEF_FLIPS = 3  # in a terminal
 FIRST = ("worse", "better", "cannot tell")  # whose flips a terminal shows: those of one metric
@@ -68,7 +75,6 @@ def comparison_document(
         for row in rows
         for block in (Heading(full_name(row, comparison), level=3), Paragraph(metric_told(row)))
     ]
-    spent = [Heading("Answers took", level=3), Listing([spent_told(row) for row in comparison.spent])]
     return ReportDocument(
         title="Ragstone: B against A",
         kind="comparison",
@@ -79,12 +85,14 @@ def comparison_document(
             *([Paragraph(gate, tone="strong", where="page")] if gated else []),
             Pairs([("A", comparison.a), ("B", comparison.b)]),
             Notes(comparison.notes),
-            Heading("Metric by metric", anchor="metrics", where="page"),
+            *_changed(comparison),
+            Heading("Metric by metric", anchor="metrics"),
             _table(comparison),
             *explained,
             *(fold for row in rows for fold in _flips(row, runs, most)),
             SurfacePart(_brief(comparison), where="terminal"),
-            *(spent if comparison.spent else []),
+            *_retrieval(comparison.retrieval),
+            *_spent(comparison.spent),
             Paragraph(left_out(comparison), tone="muted"),
             *_dots(comparison),
         ],
@@ -101,28 +109,138 @@ def _table(comparison: Comparison) -> Table:
         by = "Baselines, no model" if row.model == NO_MODEL else f"By {row.model}"
         return f"{systems_told(row)}: {by}" if several else by
 
-    def difference(row: MetricComparison) -> Cell:
-        width = row.scale[1] - row.scale[0] if row.scale else 0.0
-        return Cell(
-            signed(row.difference.value),
-            signed_interval(row.difference),
-            "strong",
-            at=row.difference if row.scale else None,
-            ends=(-width, width),
-        )
-
     columns: list[Made[MetricComparison]] = [
         (Column("Metric", text=True, short=""), lambda row: f"  {metric_name(row)}{_scale(row)}"),
         ("A", lambda row: number(row.a.mean.value)),
         ("B", lambda row: number(row.b.mean.value)),
-        (Column("B − A", beside="interval", ends=(-1.0, 1.0)), difference),
-        (
-            Column("Verdict", text=True, short=""),
-            lambda row: Cell(row.verdict, tone=TONES[row.verdict]),
-        ),
+        (BESIDE, lambda row: _difference(row.difference, row.scale)),
+        (VERDICT, lambda row: Cell(row.verdict, tone=TONES[row.verdict])),
     ]
     rows = sorted(in_order(comparison), key=systems_told)
     return table_of("Differences", rows, columns, group=group)
+
+
+def _difference(found: Estimate, scale: tuple[float, float] | None) -> Cell:
+    width = scale[1] - scale[0] if scale else 0.0
+    at = found if scale else None
+    return Cell(signed(found.value), signed_interval(found), "strong", at=at, ends=(-width, width))
+
+
+def _changed(comparison: Comparison) -> list[Block]:
+    """Return what differs in the settings, and what follows from that; nothing where it is not known."""
+    if comparison.settings is None:
+        return []
+    several = len({row.decides for row in comparison.settings}) > 1
+
+    def group(row: SettingDifference) -> str:
+        if not several:
+            return ""
+        return "Can move the scores" if row.decides else "Moves no score that is compared"
+
+    columns: list[Made[SettingDifference]] = [
+        (Column("Setting", text=True, short=""), lambda row: Cell(row.name, short=f"  {row.name}")),
+        (Column("A", text=True), lambda row: _set(row.a)),
+        (Column("B", text=True), lambda row: _set(row.b)),
+    ]
+    table = table_of("Settings that differ", comparison.settings, columns, group=group)
+    prompt = [Heading("The prompt, A to B", level=3), Diff(comparison.prompt_diff, "The prompt, A to B")]
+    return [
+        Heading("What changed", anchor="changed"),
+        *([table] if comparison.settings else []),
+        Paragraph(changed_by(comparison.settings)),
+        *(prompt if comparison.prompt_diff else []),
+    ]
+
+
+def _set(words: str | None) -> Cell:
+    return Cell("not set", tone="muted") if words is None else Cell(words)
+
+
+def changed_by(settings: Sequence[SettingDifference]) -> str:
+    """Return what the settings that differ can explain."""
+    n = sum(row.decides for row in settings)
+    if n > 1:
+        return (
+            f"{count(n)} settings differ, so a difference between the runs cannot be laid on one of them. "
+            "To know which it is, change one at a time."
+        )
+    if n == 1:
+        return "One setting differs: what differs in the answers is due to it, or to chance."
+    none = "No setting differs" + (" that can move the scores" if settings else "")
+    return f"{none}: what differs in the answers is chance, or something that a run does not record."
+
+
+def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
+    """Return the rank measures of both runs; nothing where one of them ranked nothing."""
+    if not rows:
+        return []
+    columns: list[Made[RankComparison]] = [
+        (
+            Column("Measure", text=True, short=""),
+            lambda row: Cell(row.measure, _fewer(row, rows[0]), short=f"  {row.measure}"),
+        ),
+        ("A", lambda row: number(row.a.value)),
+        ("B", lambda row: number(row.b.value)),
+        (BESIDE, lambda row: _difference(row.difference, UNIT_SCALE)),
+        (VERDICT, _rank_verdict),
+    ]
+    told = one_of(rows[0].retriever_a, rows[0].retriever_b)
+    holm = f" p is corrected for {rows[0].family} measures (Holm)." if rows[0].family > 1 else ""
+    rests_on = f"{told}, on {plural(rows[0].n, 'question')} that both ranked.{holm}"
+    return [
+        Heading("Retrieval", anchor="retrieval"),
+        table_of("Rank measures", rows, columns),
+        Paragraph(rests_on, tone="muted"),
+    ]
+
+
+def _rank_verdict(row: RankComparison) -> Cell:
+    if row.difference.value == 0 and row.difference.low is None:
+        return Cell("same")
+    return Cell(row.verdict, p_told(row.p_holm), TONES[row.verdict])
+
+
+def _fewer(row: RankComparison, first: RankComparison) -> str:
+    return f"of {plural(row.n, 'question')}" if row.n != first.n else ""
+
+
+class _SpentRow(NamedTuple):
+    """A row of the table of what answers took: in what, and the figures."""
+
+    row: SpentComparison
+    words: str
+    figures: SpentFigures
+
+
+def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
+    """Return what answers took; unknown is told as that."""
+    if not compared:
+        return []
+    rows = [
+        _SpentRow(row, f"{SPENT_WORDS[row.what]}{', ' + kind if row.median else ''}", figures)
+        for row in compared
+        for kind, figures in (("mean", row.mean), ("median", row.median))
+        if figures
+    ]
+    several = len({(row.system_a, row.system_b) for row in compared}) > 1
+    columns: list[Made[_SpentRow]] = [
+        (Column("An answer took", text=True, short=""), lambda one: Cell(one.words, short=f"  {one.words}")),
+        ("A", lambda one: _amount(one.figures.a.value, one.row)),
+        ("B", lambda one: _amount(one.figures.b.value, one.row)),
+        (Column("B − A", beside="interval"), _spent_difference),
+        (VERDICT, lambda one: _spent_verdict(one.figures.difference)),
+    ]
+
+    def group(one: _SpentRow) -> str:
+        return one_of(one.row.system_a, one.row.system_b) if several else ""
+
+    unknown = [
+        Paragraph(f"{one_of(row.system_a, row.system_b)}: {words}" if several else words, tone="muted")
+        for row in compared
+        if (words := unknown_told(row))
+    ]
+    table = [table_of("What answers took", rows, columns, group=group)] if rows else []
+    return [Heading("What answers took", anchor="spent"), *table, *unknown]
 
 
 def _scale(row: MetricComparison) -> str:
@@ -222,7 +340,12 @@ def metric_name(row: MetricComparison | GatedMetric) -> str:
 
 def systems_told(row: MetricComparison) -> str:
     """Return the system, or both where they have other names."""
-    return row.a.system if row.a.system == row.b.system else f"{row.a.system} → {row.b.system}"
+    return one_of(row.a.system, row.b.system)
+
+
+def one_of(a: str, b: str) -> str:
+    """Return what both are called, or both names."""
+    return a if a == b else f"{a} → {b}"
 
 
 def signed(value: float) -> str:
@@ -330,15 +453,30 @@ def _questions(n: int | None) -> str:
     return "more than ten million" if n is None else count(n)
 
 
-def spent_told(row: SpentComparison) -> str:
-    """Return what the answers took before and now, and whether the difference is beyond chance."""
-    low, high = row.difference.low, row.difference.high
-    means = f"{SPENT_WORDS[row.what]}: {_amount(row.mean_a.value, row)} → {_amount(row.mean_b.value, row)}"
-    if low is None or high is None:
-        return means
-    ends = f"{_signed_amount(low, row)} to {_signed_amount(high, row)}"
-    chance = "" if low > 0 or high < 0 else "; may be chance"
-    return f"{means} ({_signed_amount(row.difference.value, row)}, {ends}{chance})"
+def unknown_told(row: SpentComparison) -> str:
+    """Return how many answers do not say what they took, so that they count nowhere; empty if all do."""
+    unknown = " and ".join(
+        f"{plural(n, 'answer')} of {name}" for name, n in (("A", row.unknown_a), ("B", row.unknown_b)) if n
+    )
+    if not unknown:
+        return ""
+    counted = f"compared are {count(row.n)}" if row.n else "so nothing is compared"
+    return f"{UNKNOWN_WORDS[row.what]} unknown for {unknown}: {counted}."
+
+
+def _spent_difference(one: _SpentRow) -> Cell:
+    found = one.figures.difference
+    low, high = found.low, found.high
+    ends = "" if low is None or high is None else " to ".join(_signed_amount(e, one.row) for e in (low, high))
+    return Cell(_signed_amount(found.value, one.row), ends, "strong")
+
+
+def _spent_verdict(found: Estimate) -> Cell:
+    """Return whether the difference is beyond chance; nothing where too little is known."""
+    if found.low is None or found.high is None:
+        return Cell("same" if found.value == 0 else "")
+    beyond = "more" if found.low > 0 else "less" if found.high < 0 else "cannot tell"
+    return Cell(beyond, tone="strong")
 
 
 def _amount(value: float, row: SpentComparison) -> str:
@@ -348,7 +486,8 @@ def _amount(value: float, row: SpentComparison) -> str:
 
 
 def _signed_amount(value: float, row: SpentComparison) -> str:
-    return ("−" if value < 0 else "+") + _amount(abs(value), row)
+    text = _amount(abs(value), row)
+    return text if float(text.replace(",", "")) == 0 else ("−" if value < 0 else "+") + text
 
 
 def gate_told(gate: Gate) -> str:

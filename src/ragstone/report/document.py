@@ -99,6 +99,21 @@ class Verbatim(Block, frozen=True):
     words: str
 
 
+DiffMark = Literal["", "added", "removed", "muted"]
+
+
+class Diff(Block, frozen=True):
+    """The lines of a unified diff of two texts. label: what it is, for who cannot see it."""
+
+    lines: list[str]
+    label: str
+
+    def marked(self) -> list[tuple[DiffMark, str]]:
+        """Return each line with what it is; the heads, and the places of the parts, are muted."""
+        marks: dict[str, DiffMark] = {"+": "added", "-": "removed", "@": "muted"}
+        return [("muted" if at < 2 else marks.get(line[:1], ""), line) for at, line in enumerate(self.lines)]
+
+
 class Listing(Block, frozen=True):
     """Items. most: of them where there is little room; the rest is told as a number. prose: see Paragraph."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.support.command import Ran, ragstone
-from tests.support.judged_runs import answers, judged, questions, write_run
+from tests.support.judged_runs import answers, judged, questions, rankings, write_run
 
 import ragstone as api
 from ragstone.errors import DataError
@@ -25,9 +25,34 @@ def scores_of(n: int, ups: int, downs: int) -> tuple[list[float], list[float]]:
     return [0.0] * ups + [1.0] * downs + same, [1.0] * ups + [0.0] * downs + same
 
 
-def write_pair(folder: Path, ups: int, downs: int, n: int = 40) -> None:
-    """Two runs of one system: 0 or 1 by containment, 0 to 2 by a model; texts, seconds, tokens, cost."""
-    for name, scores, seconds in zip(("may", "july"), scores_of(n, ups, downs), (1.0, 1.5), strict=True):
+PROMPTS = {
+    name: f"Answer the question {{question}}\nfrom the passages {{contexts}}{alone}.\nSay so if they do not."
+    for name, alone in (("may", ""), ("july", " alone"))
+}
+
+
+def told_by(name: str, k: int, prompt: str) -> dict[str, object]:
+    """What the manifest of a run says beside its judges."""
+    return {
+        "ragstone": "0.1.0",
+        "settings": {
+            "run": {"name": name, "seed": 0},
+            "retrieve": {"retriever": "bm25", "k": k, "where": {}},
+            "answer": {"model": MODEL, "prompt": "strict", "temperature": None},
+        },
+        "models": {"answer": MODEL},
+        "files": {"rankings.jsonl": "1", "questions.jsonl": "2"},
+        "prompt": {"name": "strict", "version": 1, "digest": prompt, "text": PROMPTS[prompt]},
+    }
+
+
+def write_pair(folder: Path, ups: int, downs: int, n: int = 40, k: int = 3, prompt: str = "may") -> None:
+    """Two runs of one system: 0 or 1 by containment, 0 to 2 by a model; texts, seconds, tokens, cost.
+
+    k, prompt: of the second one; of the first 3 and that of May.
+    """
+    both = zip(("may", "july"), scores_of(n, ups, downs), (1.0, 1.5), (3, k), ("may", prompt), strict=True)
+    for name, scores, seconds, places, asked in both:
         graded = [2 * score for score in scores]
         rows = [
             *judged(scores),
@@ -36,7 +61,15 @@ def write_pair(folder: Path, ups: int, downs: int, n: int = 40) -> None:
         ]
         said = answers([f"It is number {at}." if score else "No idea." for at, score in enumerate(scores)])
         timed = answers([row.answer for row in said], seconds=seconds)
-        write_run(folder / name, rows, said=timed, asked=questions(n), digests={"containment": "1"})
+        write_run(
+            folder / name,
+            rows,
+            said=timed,
+            asked=questions(n),
+            ranked=rankings([at % 6 + 1 if at % 6 < places else None for at in range(n)], places),
+            digests={"containment": "1"},
+            **told_by(name, places, asked),
+        )
 
 
 def compare(*options: object) -> Ran:
@@ -44,10 +77,11 @@ def compare(*options: object) -> Ran:
 
 
 @pytest.mark.parametrize(
-    ("name", "ups", "downs"), [("better", 12, 1), ("cannot_tell", 5, 4), ("worse", 1, 12)]
+    ("name", "ups", "downs", "k", "prompt"),
+    [("better", 12, 1, 5, "july"), ("cannot_tell", 5, 4, 3, "may"), ("worse", 1, 12, 3, "july")],
 )
-def test_terminal_and_markdown_are_as_they_were(folder, name, ups, downs):
-    write_pair(folder, ups, downs)
+def test_terminal_and_markdown_are_as_they_were(folder, name, ups, downs, k, prompt):
+    write_pair(folder, ups, downs, k=k, prompt=prompt)
     ran = compare("--gate", "-o", "comparison.md")
     assert ran.code == {"better": 0, "cannot_tell": 3, "worse": 1}[name]
     shown = "\n".join(line.rstrip() for line in ran.out.splitlines()) + "\n"
@@ -225,6 +259,72 @@ def test_text_from_outside_is_shown_as_it_is(folder):
     assert "\\[a\\](http" in text
     assert "@everyone" not in text
     assert "\x1b" not in ran.out + text
+
+
+def test_a_page_holds_what_the_terminal_says(folder):
+    write_pair(folder, 12, 1, k=5, prompt="july")
+    assert compare("-o", "c.html").code == 0
+    page = (folder / "c.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "2 settings differ, so a difference between the runs cannot be laid on one of them." in page
+    assert "<del>-from the passages {contexts}.</del>" in page
+    assert "<ins>+from the passages {contexts} alone.</ins>" in page
+    assert "recall@3 → recall@5" in page
+
+
+def test_json_holds_settings_prompt_retrieval_and_what_answers_took(folder):
+    write_pair(folder, 12, 1, k=5, prompt="july")
+    found = json.loads(compare("--json").out)
+    assert found["settings"][1] == {"name": "[retrieve] k", "a": "3", "b": "5", "decides": True}
+    assert "+from the passages {contexts} alone." in found["prompt_diff"]
+    assert [row["measure"] for row in found["retrieval"]][-1] == "recall@3 → recall@5"
+    assert found["spent"][0]["median"]["difference"]["value"] == pytest.approx(0.5)
+
+
+def test_what_changed_is_left_out_where_no_manifest_tells_it(folder):
+    write_pair(folder, 5, 4)
+    write_rows(folder / "bare.jsonl", read_rows(folder / "july" / "judgements.jsonl", Judgement), Judgement)
+    ran = ragstone("compare", "may", "bare.jsonl")
+    shown = " ".join(ran.out.split())
+    assert (ran.code, "What changed" in shown) == (0, False)
+    assert "No manifest in bare.jsonl: what differs in the settings is not known." in shown
+    assert "Retrieval is not compared: bare.jsonl holds no rankings." in shown
+    assert json.loads(ragstone("compare", "may", "bare.jsonl", "--json").out)["settings"] is None
+
+
+def test_a_manifest_of_an_earlier_version_has_no_text_of_its_prompt(folder):
+    write_pair(folder, 5, 4, prompt="july")
+    path = folder / "may" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["prompt"]["text"]
+    path.write_text(json.dumps(manifest))
+    shown = " ".join(compare().out.split())
+    assert "[answer] prompt strict, version 1 (digest may)" in shown
+    assert "The texts of the prompts are not compared" in shown
+
+
+def test_two_systems_of_one_run_differ_in_what_they_are(folder):
+    rows = [*judged([0.0] * 8, system="x"), *judged([1.0] * 8, system="y")]
+    write_run(folder / "may", rows, digests={}, settings={"retrieve": {"k": 3}})
+    ran = ragstone("compare", "may", "may", "--system-a", "x", "--system-b", "y", "--json")
+    assert json.loads(ran.out)["settings"] == [{"name": "system", "a": "x", "b": "y", "decides": True}]
+
+
+def test_a_hostile_prompt_stays_text(folder):
+    write_pair(folder, 5, 4, prompt="july")
+    path = folder / "july" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["prompt"]["text"] = "<script>x</script> {question}\n````\n@everyone \x1b[31m"
+    path.write_text(json.dumps(manifest))
+    ran = compare("-o", "c.md")
+    text = (folder / "c.md").read_text(encoding="utf-8")
+    assert "\x1b" not in ran.out + text
+    fences = [line for line in text.splitlines() if line.startswith("`````")]
+    assert fences == ["`````diff", "`````"]  # longer than the one that stands in the prompt
+    compare("-o", "c.html")
+    page = (folder / "c.html").read_text(encoding="utf-8")
+    assert "<script>x" not in page
+    assert "<ins>+&lt;script&gt;x&lt;/script&gt; {question}</ins>" in page
 
 
 def test_lists_of_judgements_are_compared_from_python():

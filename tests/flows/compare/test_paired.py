@@ -14,6 +14,8 @@ from ragstone.experiments.compared import Gate
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import compare_judged
 from ragstone.records import Answer
+from ragstone.report.compare import comparison_document, unknown_told
+from ragstone.report.render.markdown import render_markdown
 
 RIGHT_TO_WRONG, WRONG_TO_RIGHT, STAY = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 
@@ -163,8 +165,31 @@ def test_what_answers_took_is_paired():
         b, answers=[*answers(texts, seconds=1.5)[:-1], Answer(question_id="q29", system="mine", answer="x")]
     )
     seconds, tokens, usd = compare_judged(a, b).spent
-    assert (seconds.what, seconds.n, seconds.difference.value) == ("seconds", 29, pytest.approx(0.5))
-    assert (tokens.what, tokens.difference.value, usd.what) == ("tokens", 0, "usd")
+    assert seconds.mean is not None
+    assert (seconds.what, seconds.n, seconds.mean.difference.value) == ("seconds", 29, pytest.approx(0.5))
+    assert seconds.median is not None
+    # q0 to q28 take 1.00 to 1.28 s: the one in the middle, q14, took 1.14 s, and 1.64 s in B.
+    assert [seconds.median.a.value, seconds.median.b.value] == pytest.approx([1.14, 1.64])
+    assert tokens.mean is not None
+    assert (tokens.what, tokens.mean.difference.value, tokens.median) == ("tokens", 0, None)
+    assert usd.what == "usd"
+
+
+def test_cost_that_is_not_known_is_counted_and_never_nothing():
+    a, b = pairs(*[STAY] * 4)
+    known = answers(["x"] * 4)
+    free = [msgspec.structs.replace(row, cost_usd=None) for row in known]
+    a = msgspec.structs.replace(a, answers=known)
+    usd = compare_judged(a, msgspec.structs.replace(b, answers=free)).spent[-1]
+    assert (usd.what, usd.n, usd.mean, usd.unknown_a, usd.unknown_b) == ("usd", 0, None, 0, 4)
+    assert unknown_told(usd) == "The cost is unknown for 4 answers of B: so nothing is compared."
+    usd = compare_judged(a, msgspec.structs.replace(b, answers=[*known[:3], free[3]])).spent[-1]
+    assert usd.mean is not None
+    assert (usd.n, usd.unknown_b, usd.mean.b.value) == (3, 1, 0.0001)
+    assert unknown_told(usd) == "The cost is unknown for 1 answer of B: compared are 3."
+    page = render_markdown(comparison_document(compare_judged(a, msgspec.structs.replace(b, answers=free))))
+    assert "USD for" not in page
+    assert "The cost is unknown for 4 answers of B: so nothing is compared." in page
 
 
 def test_answers_that_took_nothing_known_are_not_compared():

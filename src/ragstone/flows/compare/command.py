@@ -30,9 +30,9 @@ Asked = Annotated[
 MinEffect = Annotated[
     float, typer.Option("--min-effect", help="Smallest difference worth finding, as a share of the scale.")
 ]
-Markdown = Annotated[
+Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Also write the comparison as Markdown, for a pull request."),
+    typer.Option("-o", "--output", help="Also write it as Markdown, for a pull request, or as a .html page."),
 ]
 
 
@@ -49,7 +49,7 @@ def compare(
     system_b: Annotated[str | None, typer.Option(help="System to take from B, if it has several.")] = None,
     questions: Asked = None,
     min_effect: MinEffect = 0.02,
-    output: Markdown = None,
+    output: Output = None,
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")
     ] = 0,
@@ -87,13 +87,14 @@ def compare(
 
 def _tell(found: "Comparison", output: Path | None, *, gated: bool, json: bool) -> None:
     from ragstone.report.compare import comparison_document
-    from ragstone.report.render.html import put_page
+    from ragstone.report.render.html import put_page, render_page
     from ragstone.report.render.markdown import render_markdown
     from ragstone.report.render.terminal import render_terminal
 
     document = comparison_document(found, gated=gated)
     if output:
-        put_page(output, render_markdown(document))
+        as_page = output.suffix.lower() in (".html", ".htm")
+        put_page(output, render_page(document) if as_page else render_markdown(document))
         say(f"Comparison: {output}")
     if json:
         show_json(found)

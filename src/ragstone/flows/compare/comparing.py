@@ -9,14 +9,16 @@ import msgspec
 from ragstone.engine.manifest import FILE
 from ragstone.errors import DataError
 from ragstone.experiments.compared import Comparison
+from ragstone.experiments.run_settings import RunManifest, read_run_manifest
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import EFFECT, compare_judged
-from ragstone.records import Answer, Judgement, Question
+from ragstone.records import Answer, Document, Judgement, Question, Ranking
+from ragstone.retrieval.relevance import same_documents
 from ragstone.stages.given import rows_in
 from ragstone.tables import parse_rows, read_rows
 
 Source = Path | str | Iterable[Judgement | dict[str, Any]]
-RowT = TypeVar("RowT", Answer, Judgement, Question)
+RowT = TypeVar("RowT", Answer, Document, Judgement, Question, Ranking)
 
 
 def compare(
@@ -87,16 +89,35 @@ def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
             f"{folder}: no run, for it holds no judgements.jsonl. Name one that `ragstone run` wrote, or a "
             "file of judgements."
         )
+    manifest = read_run_manifest(folder / FILE)
+    rankings = list(_rows(folder, "rankings", Ranking))
+    same, lengths = _documents(folder, manifest) if rankings else ({}, {})
     return JudgedRun(
         name=str(folder),
         judgements=list(read_rows(judgements, Judgement)),
-        answers=list(_rows(rows_in(folder, "answers"), Answer)),
-        questions=questions or list(_rows(rows_in(folder, "questions"), Question)),
-        judges=_digests(folder / FILE),
+        answers=list(_rows(folder, "answers", Answer)),
+        questions=questions or list(_rows(folder, "questions", Question)),
+        rankings=rankings,
+        same=same,
+        lengths=lengths,
+        judges={name: judge.digest for name, judge in manifest.judges.items()} if manifest else None,
+        manifest=manifest,
     )
 
 
-def _rows(path: Path | None, row_type: type[RowT]) -> Iterator[RowT]:
+def _documents(folder: Path, manifest: RunManifest | None) -> tuple[dict[str, str], dict[str, int]]:
+    """Return which documents count as the same, and how long each is; their texts are not held."""
+    lengths: dict[str, int] = {}
+    documents = []
+    for row in _rows(folder, "documents", Document):
+        lengths[row.id] = len(row.text)
+        documents.append(msgspec.structs.replace(row, text=""))
+    copies = manifest.settings.get("documents", {}).get("copies") if manifest else None
+    return same_documents(documents, copies if isinstance(copies, str) else None), lengths
+
+
+def _rows(folder: Path, kind: str, row_type: type[RowT]) -> Iterator[RowT]:
+    path = rows_in(folder, kind)
     return read_rows(path, row_type) if path else iter(())
 
 
@@ -110,24 +131,3 @@ def _same_place(a: Source, b: Source) -> bool:
     if not isinstance(a, Path | str) or not isinstance(b, Path | str):
         return False
     return Path(a).resolve() == Path(b).resolve()
-
-
-class _Judge(msgspec.Struct, frozen=True):
-    digest: str
-
-
-class _RunManifest(msgspec.Struct, frozen=True):
-    judges: dict[str, _Judge]
-
-
-def _digests(path: Path) -> dict[str, str] | None:
-    """Return judge -> digest of its file, None where there is no manifest. Raises DataError."""
-    if not path.is_file():
-        return None
-    try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=_RunManifest)
-    except msgspec.DecodeError as mistake:
-        raise DataError(
-            f"{path}: not a manifest of Ragstone ({mistake}). Restore it, or delete it."
-        ) from None
-    return {name: judge.digest for name, judge in manifest.judges.items()}

@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from ragstone.errors import DataError, nearest
+from ragstone.experiments.run_settings import RunManifest
 from ragstone.judging.fields import JOINT_SUFFIX
-from ragstone.records import Answer, Judgement, Question, references
+from ragstone.records import Answer, Judgement, Question, Ranking, references
 
 SHOWN = 3  # questions that an error names
 Key = tuple[str, str, str]
@@ -14,13 +15,20 @@ Key = tuple[str, str, str]
 
 
 class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as far as it is compared. judges: name -> digest of its file, None where nothing tells it."""
+    """A run as far as it is compared. judges: name -> digest of its file, None where nothing tells it.
+
+    same, lengths: of its documents, see measure_queries. manifest: None where there is none.
+    """
 
     name: str
     judgements: list[Judgement]
     answers: list[Answer] = []
     questions: list[Question] = []
+    rankings: list[Ranking] = []
+    same: dict[str, str] = {}
+    lengths: dict[str, int] = {}
     judges: dict[str, str] | None = None
+    manifest: RunManifest | None = None
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,9 +1,8 @@
 """Run B against run A on the same questions -> better, worse, or cannot tell; and what a gate says of it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from ragstone.errors import ConfigError, DataError
@@ -16,12 +15,14 @@ from ragstone.experiments.compared import (
     MetricComparison,
     Outcome,
     Outlook,
+    SettingDifference,
     Side,
-    SpentComparison,
-    Unit,
 )
-from ragstone.experiments.paired import exchanged
+from ragstone.experiments.paired import ALPHA, difference_and_test
+from ragstone.experiments.run_settings import differing_settings, prompt_diff
 from ragstone.flows.compare.matching import JudgedRun, Key, Matched, match
+from ragstone.flows.compare.retrieval import compare_retrieval
+from ragstone.flows.compare.spent import compare_spent
 from ragstone.judging import document_clusters
 from ragstone.records import Answer, Judgement, count_statuses
 from ragstone.statistics import (
@@ -30,10 +31,9 @@ from ragstone.statistics import (
     holm,
     mcnemar_p,
     mean_estimate,
-    mean_estimates,
     wilson_interval,
 )
-from ragstone.statistics.paired import PairedTest, paired_tests
+from ragstone.statistics.paired import PairedTest
 from ragstone.statistics.power import POWER, needed_rows, smallest_difference, spread_of
 
 EFFECT = 0.02  # of the scale's width: what most would call a difference worth having
@@ -69,6 +69,7 @@ def compare_judged(
         raise DataError(
             f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
         )
+    retrieval, unranked = compare_retrieval(a, b, matched.ids, seed=seed)
     adjusted = holm([row.test.p for row in rows])
     compared = [both.told(row, float(p), len(rows), effect) for row, p in zip(rows, adjusted, strict=True)]
     return Comparison(
@@ -77,10 +78,17 @@ def compare_judged(
         n_shared=len(matched.ids),
         n_left_out=matched.n_left_out,
         metrics=compared,
-        spent=[spent for pair in matched.systems for spent in both.spent(pair)],
+        settings=_settings(a, b, matched),
+        prompt_diff=prompt_diff(a.manifest, b.manifest) if a.manifest and b.manifest else [],
+        retrieval=retrieval,
+        spent=compare_spent(a, b, matched, both.clusters, seed=seed),
         only_a=matched.only_a,
         only_b=matched.only_b,
-        notes=[*_manifest_notes(a, b), *both.notes(compared, sum(map(len, matched.keys.values())))],
+        notes=[
+            *_manifest_notes(a, b),
+            *unranked,
+            *both.notes(compared, sum(map(len, matched.keys.values()))),
+        ],
         seed=seed,
         gate=gate_of(compared, margin),
     )
@@ -230,39 +238,6 @@ class _Both:
             return None
         return all(_said(one) == _said(other) for one, other in answered)
 
-    def spent(self, systems: tuple[str, str]) -> list[SpentComparison]:
-        """Return what answers took, where both sides say so."""
-        found = []
-        for what, of in SPENT.items():
-            ids, values = [], []
-            for name in self.ids:
-                one, other = (
-                    of(rows[system, name]) if (system, name) in rows else None
-                    for rows, system in zip(self._answers, systems, strict=True)
-                )
-                if one is not None and other is not None:
-                    ids.append(name)
-                    values.append((one, other))
-            if values and any(one or other for one, other in values):
-                found.append(self._spent(what, systems, np.array(values), self.clusters(ids)))
-        return found
-
-    def _spent(
-        self, what: Unit, systems: tuple[str, str], values: Floats, clusters: list[str]
-    ) -> SpentComparison:
-        means = mean_estimates(
-            {"a": values[:, 0], "b": values[:, 1]}, clusters, seed=self.seed, proportion=False
-        )
-        return SpentComparison(
-            what=what,
-            system_a=systems[0],
-            system_b=systems[1],
-            n=len(values),
-            mean_a=means["a"],
-            mean_b=means["b"],
-            difference=difference_and_test(values, clusters, seed=self.seed).difference,
-        )
-
     def notes(self, compared: Sequence[MetricComparison], n_expected: int) -> list[str]:
         """Return what to know before the numbers are relied on."""
         said = []
@@ -278,15 +253,37 @@ class _Both:
         return said
 
 
+def _settings(a: JudgedRun, b: JudgedRun, matched: Matched) -> list[SettingDifference] | None:
+    """Return what differs in the settings, None where that is not known. Of one run its systems differ."""
+    if a.manifest is None or b.manifest is None or not (a.manifest.settings and b.manifest.settings):
+        return None
+    found = differing_settings(a.manifest, b.manifest)
+    if a.name == b.name:
+        found += [
+            SettingDifference(name="system", a=one, b=other, decides=True)
+            for one, other in matched.systems
+            if one != other
+        ]
+    return found
+
+
 def _manifest_notes(a: JudgedRun, b: JudgedRun) -> list[str]:
+    notes = []
     unknown = [side.name for side in (a, b) if side.judges is None]
-    if not unknown:
-        return []
-    where = " and ".join(dict.fromkeys(unknown))
-    return [
-        f"No manifest in {where}: the judges have the same versions and models, but whether their files are "
-        "the same was not checked."
-    ]
+    if unknown:
+        where = " and ".join(dict.fromkeys(unknown))
+        notes.append(
+            f"No manifest in {where}: what differs in the settings is not known. The judges have the same "
+            "versions and models, but whether their files are the same was not checked."
+        )
+    prompts = [side.manifest.prompt for side in (a, b) if side.manifest]
+    texts = [prompt.text for prompt in prompts if prompt]
+    if len({prompt.digest for prompt in prompts if prompt}) > 1 and None in texts:
+        notes.append(
+            "The texts of the prompts are not compared: an earlier version of Ragstone wrote a manifest "
+            "without them."
+        )
+    return notes
 
 
 def _scale_of(scale: tuple[float, float] | None, values: Floats) -> tuple[float, float] | None:
@@ -326,60 +323,6 @@ def _said(answer: Answer | None) -> tuple[object, ...] | None:
         return None
     contexts = None if answer.contexts is None else [one.text for one in answer.contexts]
     return answer.answer, answer.error, contexts
-
-
-def _seconds(answer: Answer) -> float | None:
-    return answer.latency_s
-
-
-def _tokens(answer: Answer) -> float | None:
-    return None if answer.usage is None else float(answer.usage.input + answer.usage.output)
-
-
-def _usd(answer: Answer) -> float | None:
-    return answer.cost_usd
-
-
-SPENT: dict[Unit, Callable[[Answer], float | None]] = {"seconds": _seconds, "tokens": _tokens, "usd": _usd}
-
-ALPHA = 0.05
-
-
-def difference_and_test(values: Floats, clusters: Sequence[str], *, seed: int) -> PairedTest:
-    """Return the test of the second column against the first: difference, p-value, verdict on the second.
-
-    values: (n, 2), at least one row; clusters: as of paired_tests. Depends neither on the order of the rows
-    nor on what clusters are called, and with the columns exchanged it is the same with the other sign.
-    """
-    straight, turned = _in_order(values, clusters), _in_order(values[:, ::-1], clusters)
-    first, second = values.sum(axis=0)
-    # Resamples follow the order of the columns: whichever is asked for, the same one of the two is drawn.
-    is_turned = first < second if first != second else turned < straight
-    in_order = turned if is_turned else straight
-    ordered = np.array([row for group in in_order for row in group])
-    codes = [at for at, group in enumerate(in_order) for _ in group]
-    test = paired_tests(ordered, [(0, 1)], codes, alpha=ALPHA, seed=seed)[0]
-    if straight == turned:
-        return _symmetric(test)
-    return test if is_turned else exchanged(test)
-
-
-def _in_order(values: Floats, clusters: Sequence[str]) -> list[list[tuple[float, ...]]]:
-    """Return the rows of each cluster, sorted, and the clusters by their rows."""
-    groups: dict[str, list[tuple[float, ...]]] = {}
-    for cluster, row in zip(clusters, values.tolist(), strict=True):
-        groups.setdefault(cluster, []).append(tuple(row))
-    return sorted(sorted(group) for group in groups.values())
-
-
-def _symmetric(test: PairedTest) -> PairedTest:
-    """Return the test of columns that are the same when exchanged: their interval lies around 0."""
-    found = test.difference
-    if found.low is None or found.high is None:
-        return test
-    half = max(-found.low, found.high)
-    difference = msgspec.structs.replace(found, value=0.0, low=-half, high=half)
-    return msgspec.structs.replace(test, difference=difference)
 
 
 # The least favourable first: it decides.

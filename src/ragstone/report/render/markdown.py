@@ -11,6 +11,7 @@ from ragstone.report.document import (
     Cell,
     Chart,
     Column,
+    Diff,
     Figure,
     Findings,
     Fold,
@@ -25,6 +26,7 @@ from ragstone.report.document import (
     Table,
     flat,
 )
+from ragstone.report.wording import harmless
 
 LONGEST_CELL = 200
 SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -73,8 +75,17 @@ def _words(block: Block) -> Iterator[str]:
             yield f"**{line}**" if tone in ("strong", "outcome") else line
         case Listing(items=items) if items:
             yield "\n".join(f"- {prose(item) if block.prose else _line(item)}" for item in items)
+        case Diff(lines=lines) if lines:
+            yield _fenced("\n".join(map(harmless, lines)), "diff")
         case Pairs(rows=rows):
             yield "<br>".join(f"{_line(name)}: {_line(words)}" for name, words in rows)
+
+
+def _fenced(text: str, kind: str) -> str:
+    """Return text between fences that nothing within it can close."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{kind}\n{text}\n{fence}"
 
 
 def _finding(finding: HeadlineFinding) -> Iterator[str]:

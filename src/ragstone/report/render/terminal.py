@@ -7,6 +7,8 @@ from ragstone.report.document import (
     Block,
     Cell,
     Column,
+    Diff,
+    DiffMark,
     Heading,
     Listing,
     Notes,
@@ -35,6 +37,7 @@ STYLES: dict[Tone, str] = {
     "lead": "dim",
     "warn": "yellow",
 }
+DIFF_STYLES: dict[DiffMark, str] = {"added": "green", "removed": "red", "muted": "dim"}
 
 
 def render_terminal(document: ReportDocument) -> "Group":
@@ -69,6 +72,8 @@ def _lines(block: Block) -> "Iterator[RenderableType]":
         case Notes(items=items) if items:
             yield text("Before you trust these numbers", "bold", before=1)
             yield from (text(f"- {item}") for item in items)
+        case Diff():
+            yield from (text(line, DIFF_STYLES.get(mark, "")) for mark, line in block.marked())
         case Pairs(rows=rows):
             yield from (text(f"{name}: {words}", "dim") for name, words in rows)
         case Table():
