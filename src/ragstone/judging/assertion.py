@@ -146,6 +146,11 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
         return True
 
     @property
+    def measures(self) -> str:
+        """The metric: without one in the file, that of the judge that the threshold is of."""
+        return self.metric or (self.members[0].inner.measures if self.members else self.name)
+
+    @property
     def prompt_version(self) -> int:
         """The number of the judge that the threshold is of."""
         return self.members[0].inner.prompt_version if self.members else self.version

@@ -113,9 +113,7 @@ def test_of_several_worksheets_one_is_taken_or_named(folder):
         sheet.append([f"When is {title}?", "soon"])
     book.save("two.xlsx")
     refused = ragstone("import", "two.xlsx")
-    told = (
-        "two.xlsx: it has 3 worksheets. Name one of them: --worksheet May. They are: 'Notes', 'May',"
-    )
+    told = "two.xlsx: it has 3 worksheets. Name one of them: --worksheet May. They are: 'Notes', 'May',"
     assert (refused.code, refused.err.splitlines()[0]) == (2, f"ragstone: {told} 'June'.")
     assert refused.err.splitlines()[2].endswith("--worksheet May")  # the command, ready to paste
     assert ragstone("import", "two.xlsx", "--worksheet", "june").code == 0
