@@ -4,7 +4,8 @@ Run: python -m benchmarks.comparing [quick]
 
 Two systems answer the same questions, some easier than others. In an A/A comparison both are equally good,
 and "better" or "worse" is a false alarm: at most 5 of 100. In the other half B is better by as much as should
-be found 4 times of 5, and it is counted how often it is. Clusters are documents of five questions, of which
+be found 4 times out of 5, and it is counted how often it is. Clusters are documents of five questions, of
+which
 one system may be the better by chance; "apart" is what the same data give if the documents are forgotten. A
 star marks what the number of simulations cannot explain.
 """
@@ -101,7 +102,7 @@ class Planted(NamedTuple):
 
 
 def planted(kind: Kind, n: int) -> Planted | None:
-    """Return the shift whose difference should be found 4 times of 5; None where nothing can be."""
+    """Return the shift whose difference should be found 4 times out of 5; None where nothing can be."""
     low, high = 0.0, 6.0
     if stated(kind, n, high).power < POWER:
         return None
@@ -146,7 +147,7 @@ def main() -> None:
         if kind.clustered:
             shares = [found_apart(kind, n, of_planted, seed=1) for n in SIZES]
             line("  apart", [f"{100 * x:.1f} " for x in shares])
-    print(f"\nA difference that should be found 4 times of 5: found in percent of {of_planted:,}")
+    print(f"\nA difference that should be found 4 times out of 5: found in percent of {of_planted:,}")
     line("questions", [str(n) for n in SIZES])
     for kind in KINDS:
         there = [planted(kind, n) for n in SIZES]

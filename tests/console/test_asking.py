@@ -165,7 +165,7 @@ def test_the_line_before_the_next_step_says_how_rows_ended_what_was_asked_and_wh
     assert ran.err.splitlines()[-2] == (
         "Judgements in judgements.jsonl: 5 scored, 1 over budget. "
         "Calls: 3 made, 2 from the ledger, 1 failed. "
-        "Cost: unknown: a model or system has no price in ragstone.toml."
+        "Cost: unknown: ragstone.toml has no price for a model or system."
     )
 
 

@@ -192,7 +192,7 @@ def test_a_drop_that_a_judge_without_a_model_found_is_the_applications(canaries)
     cells = days(dropped(32, by=0.2), metric="grounding", judge="grounding 1 none")
     [alarm] = alarms(cells, SECTION, canaries=canaries)
     assert (alarm.cause, alarm.canaries, alarm.corrected) == ("application", None, None)
-    assert alarm_line(alarm).endswith(": the judge asks no model, so it cannot have drifted")
+    assert alarm_line(alarm).endswith(": the judge calls no model, so it cannot have drifted")
 
 
 def test_a_drop_in_what_people_say_has_an_unknown_cause():
@@ -205,8 +205,8 @@ def test_another_judge_whose_scores_no_canary_compares_is_still_known_to_be_one(
         cells = [*days([0.85] * 40, judge=old), *days([0.6] * 40, begin=40, judge=new)]
         [alarm] = alarms(cells, SECTION, canaries=rounds(*[0.9] * 9, judges=[JUDGE] * 9))
         assert alarm.says == (
-            f"the judge changed from {old} to {new}; by how much that moves scores is not known: no canaries "
-            "of both"
+            f"the judge changed from {old} to {new}; unknown how much that changes scores: no canaries by "
+            "both"
         )
 
 

@@ -70,7 +70,7 @@ def test_means_stand_beside_their_denominators_and_the_judges_that_differ(look):
 def test_how_much_there_is_is_told(look):
     held = dict(held_words(look))
     assert held["in the log"] == "4 exchanges, 2026-01-01 to 2026-01-02"
-    assert held["without a time"] == "1 exchange, in no trend and no mean"
+    assert held["without a time"] == "1 exchange, left out of trends and means"
     assert held["in the sample"] == "4 (100 %), 0 judged by all, 4 left"
     assert "in the log: 4 exchanges, 2026-01-01 to 2026-01-02" in shown(look)
 

@@ -71,9 +71,9 @@ def test_what_a_product_owner_looks_for_stands_first(look):
     top = render_monitor(look).partition('<section aria-labelledby="alarms">')[0]
     assert "answered, since 10 April 2026" in top  # day 40 after 1 March
     assert "0.95 → 0.50" in top
-    assert "Whether the judge changed is not known" in top
+    assert "Unknown whether the judge changed" in top
     assert "28 timed out" in top  # one of twenty a day, in 28 days
-    assert "By judges that nobody has measured against people on this task." in top
+    assert "By judges that nobody has compared with people on this task." in top
     assert "1,200 exchanges, 2026-03-01 to 2026-04-29" in top
 
 
@@ -82,14 +82,14 @@ def test_where_no_judge_asks_a_model_no_drift_is_said_to_be_unknown(look):
         mean = msgspec.structs.replace(row.mean, judge=row.mean.judge.replace(MODEL, "none"))
         return msgspec.structs.replace(row, mean=mean)
 
-    words = "no judge asks a model, so none can drift"
+    words = "no judge calls a model, so none can drift"
     free = msgspec.structs.replace(look, rows=[without_model(row) for row in look.rows])
     assert words in render_monitor(free)
     assert words not in render_monitor(msgspec.structs.replace(look, rows=[*free.rows, look.rows[0]]))
     [alarm] = look.open_alarms
     fixed = msgspec.structs.replace(alarm, cause=NO_DRIFT.cause, says=NO_DRIFT.says)
     top = render_monitor(msgspec.structs.replace(free, alarms=[fixed]))
-    assert "The application changed, not the judge: the judge asks no model" in top
+    assert "The application changed, not the judge: the judge calls no model" in top
 
 
 def test_each_mean_stands_beside_its_denominator_and_other_statuses(look):
@@ -123,7 +123,7 @@ def test_a_report_card_says_how_far_a_judge_can_be_trusted(tmp_path):
     html = render_monitor(look)
     assert "exact agreement 0.75" in html
     assert "The judge of answered is not shown to be better than its baseline." in html
-    assert "The judge of faithfulness was not measured against people." in html
+    assert "The judge of faithfulness was not compared with people." in html
     other = msgspec.structs.replace(measured, prompt_version=9)  # of another version: it says nothing here
     assert "exact agreement" not in render_monitor(look_of(tmp_path / "other", log(2), cards=[other]))
 
@@ -132,12 +132,12 @@ def test_an_empty_store_and_a_short_log_say_that_it_is_too_early(tmp_path):
     with fill(tmp_path / "empty", []) as store:
         nothing = look_at(store, MonitorSection(), today=TODAY, judges=[])
     html = render_monitor(nothing)
-    assert "No exchange was judged yet." in html
-    assert "Gaps were not looked for yet" in html
+    assert "No exchange has been judged yet." in html
+    assert "Nobody has looked for gaps yet" in html
     short = render_monitor(look_of(tmp_path / "short", log(3)))
     assert (
-        "Too early to tell: changes are looked for once 14 days are over, and the log has 2 whole days."
-        in short
+        "Too early to tell: the search for changes starts once 14 days are over, and the log has 2 whole "
+        "days." in short
     )
 
 
@@ -153,7 +153,7 @@ def test_a_row_of_2099_moves_no_day_and_is_counted(tmp_path):
     )
     assert look.alarms == right.alarms
     html = render_monitor(look)
-    assert "1 exchange with a time in the future, in no trend and no mean" in html
+    assert "1 exchange with a time in the future, left out of trends and means" in html
     assert "last exchange on 29 April 2026" in html
 
 

@@ -91,8 +91,8 @@ def test_the_report_tells_shares_causes_and_what_they_rest_on(blamed_run):
     page = write_report(blamed_run).read_text(encoding="utf-8")
     for said in (
         "Where the lost points went",
-        "12 of 50 points lost. Most are to be blamed on the retriever (9); next is the model + prompt (2)",
-        "With the right documents in hand 8 of the 11 lost points that were asked again come back.",
+        "12 of 50 points lost. Most are due to the retriever (9), then to the model + prompt (2)",
+        "Given the right documents, 8 of the 11 lost points that were asked again come back.",
         "not measured",
         "Left out: 3 answers (2 timed out, 1 not judged).",
         'href="#q-q%3C1%3E"',
@@ -122,17 +122,15 @@ def test_files_that_are_none_of_ours_are_told(blamed_run):
 def test_what_cannot_be_told_is_said_so():
     largest = msgspec.structs.replace(SYSTEM.largest, verdict="cannot tell", p_holm=0.4)
     unclear = msgspec.structs.replace(SYSTEM, largest=largest)
-    assert "retriever (9) or the model + prompt (2) cannot be told from 50 questions (p = 0.40)" in outcome(
-        unclear
-    )
+    assert "50 questions cannot decide whether more are due to the retriever (9)" in outcome(unclear)
     nothing = msgspec.structs.replace(SYSTEM, n_lost=0, largest=None)
-    assert outcome(nothing) == "None of 50 points is lost, so there is nothing to blame."
+    assert outcome(nothing) == "None of 50 points is lost, so there is nothing to explain."
     assert worth(msgspec.structs.replace(SYSTEM, returned=None)) == ""
 
 
 def test_points_that_only_the_second_opinion_takes_are_told_apart():
     hidden = msgspec.structs.replace(SYSTEM, n_hidden=3)
-    assert outcome(hidden).startswith("12 of 50 points lost, and 3 given that the second opinion takes away.")
+    assert outcome(hidden).startswith("12 of 50 points lost, and 3 granted that the second opinion denies.")
 
 
 def test_shares_are_in_percent_with_their_denominator():
@@ -173,4 +171,4 @@ def test_where_nothing_is_lost_the_first_screen_says_so(summary):
     blamed = BlameSummary(name="run", version="0", systems=[kept], models={}, made_from={}, notes=[])
     found = findings(summary, blamed)[1]
     assert (found.figures[0].label, found.figures[0].value) == ("points lost", "0")
-    assert found.sentences == ["None of 50 points is lost, so there is nothing to blame."]
+    assert found.sentences == ["None of 50 points is lost, so there is nothing to explain."]

@@ -90,7 +90,7 @@ def test_page_holds_the_whole_card():
         "People with each other, on 80 answers",
         "People (rows) and the judge (columns) people \\ judge wrong right recall",
         "By lang",
-        "Does the order of the systems survive?",
+        "Do the judge and people rank the systems alike?",
         "Most instructive disagreements",
         "people right, judge wrong",
         "Judge judge: b",
@@ -109,7 +109,7 @@ def test_grades_of_a_wider_scale_stand_as_numbers_also_on_cards_that_do_not_name
 def test_page_and_terminal_say_which_answers_people_and_judge_rest_on():
     # q1 of both systems is tied: 78 settled answers, alpha of all 80.
     card = cards()[0]
-    words = "Alpha, with and without the judge, is of the same 80 answers, 2 of them with tied annotators."
+    words = "Alpha, with and without the judge, uses the same 80 answers, 2 of them with tied annotators."
     assert words in Page(render_cards([card])).text
     assert words in " ".join(shown(card).split())
     assert "of the same" not in shown(msgspec.structs.replace(card, humans=None))

@@ -57,7 +57,7 @@ def test_rows_without_a_score_are_named():
 def test_what_was_never_asked_has_no_price():
     never = [work("containment", 1000, 1000), work("correctness", 0, 0)]
     line = savings_line(saved(members=never, last_alone=None, last_alone_usd=None))
-    assert line.endswith("correctness was never asked, so what it would have cost is not known.")
+    assert line.endswith("correctness was never asked, so its cost is not known.")
 
 
 def test_a_cascade_of_baselines_has_nothing_to_save():
@@ -119,7 +119,7 @@ def shown(fit):
 
 def test_a_fit_shows_thresholds_agreement_and_what_it_takes():
     page = shown(fitted())
-    assert "containment says yes from 0.5 on and hands on scores from 0 to 0." in page
+    assert "containment says yes from 0.5 on and passes on scores from 0 to 0." in page
     assert "correctness says yes from 50 on." in page
     lines = [" ".join(line.split()) for line in page.splitlines()]
     assert "the cascade 0.960 (0.940 to 0.980) 0.960 (0.940 to 0.980)" in lines
@@ -154,4 +154,4 @@ def test_the_table_is_not_folded_with_all_three_columns():
 def test_a_judge_that_hands_nothing_on_is_told():
     members = [Member(judge="containment", cut=0.5, unsure=(0.5, 0.5)), Member(judge="correctness", cut=50)]
     judge = CascadeJudge(name="s", version=1, inputs=["answer"], scale=(0, 1), source="t", members=members)
-    assert "containment says yes from 0.5 on and hands nothing on." in shown(fitted(judge=judge))
+    assert "containment says yes from 0.5 on and passes nothing on." in shown(fitted(judge=judge))

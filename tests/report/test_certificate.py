@@ -179,7 +179,7 @@ def test_a_page_of_many_shows_some_of_each_reason_and_says_of_how_many():
     assert ids == sorted(ids, key=lambda name: int(name.partition("#")[2]))
     assert int(ids[-1].partition("#")[2]) > 2580  # from first to last
     page = Page(page_of(build_of(rows)))
-    assert "this page shows 1,000 of 1,300 accepted and 200 of 1,300 lost" in page.text
+    assert "keep the page small, it shows 1,000 of 1,300 accepted and 200 of 1,300 lost" in page.text
     assert "this page shows" not in Page(page_of(ten())).text
 
 
@@ -216,17 +216,19 @@ def test_each_critic_stands_under_the_kinds_of_defect_that_it_was_tried_on():
 
 
 def test_what_is_unknown_is_said_to_be_unknown():
-    assert spent(certify(build_of([], cost_usd=None))).startswith("unknown: a model has no price")
+    assert spent(certify(build_of([], cost_usd=None))).startswith(
+        "unknown: ragstone.toml has no price for a model"
+    )
     assert spent(certify(build_of([], usage=Usage(calls=0), failed=[]))) == "nothing: no model was called"
     failed = [Loss(reason="call_failed", detail="rate_limited: slow down")]
     unanswered = build_of([], usage=Usage(calls=0), failed=failed, n_asked=3)
-    assert spent(certify(unanswered)) == "nothing: no call was answered"
+    assert spent(certify(unanswered)) == "nothing: no call got an answer"
 
 
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        ("unparsable", "in the form asked for"),
+        ("unparsable", "in the requested format"),
         ("refused", "refuses"),
         ("over_budget", "raise it"),
         ("rate_limited", "`ragstone doctor`"),
@@ -244,7 +246,7 @@ def test_a_budget_that_ended_is_told_before_all_else():
     rows = [candidate(f"d1#{n}", f"Q{n}?", lost="not_criticised") for n in range(30)]
     steps = next_steps(certify(build_of(rows, failed=failed, n_asked=31)))
     assert steps[0].startswith("The budget ended before the build")
-    assert "larger budget or deadline, helps" in steps[1]
+    assert "larger budget or a later deadline" in steps[1]
 
 
 def test_a_count_that_the_passages_cannot_give_has_advice():

@@ -61,7 +61,7 @@ def test_a_file_that_was_changed_is_said_to_be_changed(write_run: WriteRun) -> N
 
 def test_a_certificate_of_another_set_is_not_shown(write_run: WriteRun) -> None:
     page = page_beside(write_run, certify(ten()))
-    assert "is of another set: it knows none of these 4." in page.text
+    assert "is of another set: it has none of these 4." in page.text
     assert "asked for" not in page.text
 
 
@@ -69,7 +69,7 @@ def test_facts_are_called_facts() -> None:
     certificate = certify(facts())
     rows = [one.question for one in facts().candidates if one.loss is None]
     told = fitting(fit(certificate, rows[:1]), certificate)
-    assert told == "The run asked the first 1 of 3 certified facts. What follows is of all of them."
+    assert told == "The run asked the first 1 of 3 certified facts. What follows describes all of them."
 
 
 def test_a_certificate_that_cannot_be_read_says_so(tmp_path) -> None:

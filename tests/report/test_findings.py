@@ -75,8 +75,8 @@ def test_a_model_that_is_no_better_than_its_baseline_gives_way_to_the_baseline()
     right = findings(summary)[0]
     assert [lead.judge for lead in headlines(summary)] == ["containment"]
     assert right.sentences == [
-        "containment asks no language model: a baseline rather than a verdict. "
-        "It stands in for correctness, which is no better than its baseline."
+        "containment calls no language model: it is a baseline, not a verdict. "
+        "It replaces correctness, which is no better than its baseline."
     ]
 
 
@@ -85,5 +85,5 @@ def test_a_baseline_that_is_useless_itself_does_not_stand_in_for_itself() -> Non
     of_it = msgspec.structs.replace(card(better=False), judge="containment", model="none")
     summary = msgspec.structs.replace(summary_of([row]), cards=[of_it])
     assert findings(summary)[0].sentences == [
-        "containment asks no language model: a baseline rather than a verdict."
+        "containment calls no language model: it is a baseline, not a verdict."
     ]

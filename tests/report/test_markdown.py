@@ -33,7 +33,7 @@ def test_it_holds_the_three_answers_the_means_the_retriever_and_the_notes(write_
         "| correctness openai/gpt-4o-mini | **0.50** | 0.09 to 0.91 | 2 scored of 4 rows; 1 not applicable",
         f"### Retriever bm25\n\n| Measure | Mean | Interval |\n| --- | ---: | ---: |\n| hit@{UNSEEN}1 |",
         "- 1 answer is missing because the application failed; see <code>app\\_error</code>.",
-        "Cost: unknown: a model or system has no price in ragstone.toml.",
+        "Cost: unknown: ragstone.toml has no price for a model or system.",
     ):
         assert words in text
     assert len(text) < 4000
@@ -67,7 +67,7 @@ def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
     )
     blamed = BlameSummary(name="r", version="0", systems=[row], models={}, made_from={}, notes=[])
     text = render_markdown(summary, blamed)
-    assert "Of 40 counted questions, 10 lost the point." in text
+    assert "Of 40 counted questions, 10 lost their point." in text
     assert "| retriever | 10 | 25 % | 10 to 40 % of 40 |" in text
     assert "| judge |  | not measured | no second opinion |" in text
 

@@ -238,7 +238,7 @@ def test_judge_that_scored_nothing_has_no_mean(write_run: WriteRun) -> None:
 
 
 def test_unknown_cost_is_said_to_be_unknown(write_run: WriteRun, summary: RunSummary) -> None:
-    assert "cost unknown: a model or system has no price" in Page(read(write_run())).text
+    assert "cost unknown: ragstone.toml has no price for a model or system" in Page(read(write_run())).text
     paid = msgspec.structs.replace(summary.calls, cost_usd=0.0123)
     text = Page(read(write_run(summary=msgspec.structs.replace(summary, calls=paid)))).text
     assert "cost 0.0123 USD" in text
@@ -246,7 +246,7 @@ def test_unknown_cost_is_said_to_be_unknown(write_run: WriteRun, summary: RunSum
 
 def test_without_labels_the_judge_is_said_to_be_unmeasured(write_run: WriteRun) -> None:
     text = Page(read(write_run())).text
-    assert "Not measured. No human labels were given." in text
+    assert "Not measured. There are no labels by people." in text
     assert "ragstone agree judgements.jsonl labels.jsonl" in text
 
 
@@ -276,8 +276,8 @@ def test_judge_without_worth_is_named_as_such_beside_every_score(
 ) -> None:
     page = Page(read(write_run(summary=msgspec.structs.replace(summary, cards=[card(better=better)]))))
     headline = {
-        False: "containment asks no language model: a baseline rather than a verdict.",  # it leads instead
-        None: "which is not shown to be better than its baseline here: do not decide by it alone.",
+        False: "containment calls no language model: it is a baseline, not a verdict.",  # it leads instead
+        None: "which is not shown to be better than its baseline here: do not rely on it alone.",
     }
     assert headline[better] in page.text
     assert f"exact agreement 0.75 (0.60 to 0.86) † {words}" in page.text  # the table
@@ -287,7 +287,7 @@ def test_judge_without_worth_is_named_as_such_beside_every_score(
 
 def test_without_relevant_documents_retrieval_is_said_to_be_unmeasured(write_run: WriteRun) -> None:
     text = Page(read(write_run(summary=summary_of(JUDGEMENTS)))).text
-    assert "Not measured. No question names the documents that hold its answer, or" in text
+    assert "Not measured. The questions do not name the documents that hold their answers, or" in text
 
 
 def test_report_reads_no_labels_and_leaves_the_run_as_it_was(write_run: WriteRun) -> None:

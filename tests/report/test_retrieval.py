@@ -92,7 +92,7 @@ def test_what_is_absent_is_not_shown():
     ("changes", "told"),
     [
         ({"n_tied": 2}, "In 2 questions a relevant document has the same score as another one"),
-        ({"n_unplaced": 1}, "Not measured by characters: 1 question, because evidence lies outside"),
+        ({"n_unplaced": 1}, "Not measured by characters: 1 question, because the evidence lies outside"),
         ({"index_s": 0.412, "search_s": 31.0}, "Indexed in 0.41 s, searched in 31.0 s."),
         ({"search_s": 1.5}, "Searched in 1.50 s."),
     ],

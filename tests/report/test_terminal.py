@@ -62,7 +62,7 @@ def test_retrieval_calls_and_cost(summary: RunSummary) -> None:
     assert "measured on" in text
     assert "3 questions; left out: 1 unanswerable" in text
     assert "Calls: 6 made, 2 from the ledger, 1 failed (1 timed out)" in text
-    assert "Tokens: 12,000 in (3,000 cached), 800 out. Cost: unknown: a model or system has no price" in text
+    assert "Tokens: 12,000 in (3,000 cached), 800 out. Cost: unknown: ragstone.toml has no price" in text
 
 
 def test_judge_without_worth_is_named_as_such(summary: RunSummary) -> None:
@@ -75,8 +75,8 @@ def test_judge_without_worth_is_named_as_such(summary: RunSummary) -> None:
 def test_nothing_measured_is_said(summary: RunSummary) -> None:
     bare = msgspec.structs.replace(summary, metrics=[], retrieval=[], blame=[], notes=[])
     text = words(bare)
-    assert "Not measured. No judge has seen the answers." in text
-    assert "Not measured. No question names the documents" in text
+    assert "Not measured. No judge has judged the answers." in text
+    assert "Not measured. The questions do not name the documents" in text
 
 
 def five_judges() -> list[Judgement]:

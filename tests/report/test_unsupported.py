@@ -51,7 +51,7 @@ def test_claims_and_contexts_are_told_in_their_own_words():
         "    q1: Fungicide treats rust.",
         "  claims: 1 of 2 statements of the references missing from the answers (1 answer)",
         "    q1: It is sown in October.",
-        "  context_relevance: 1 of 2 contexts of no use for the question (1 answer)",
+        "  context_relevance: 1 of 2 contexts not useful for the question (1 answer)",
     ]
 
 

@@ -74,7 +74,7 @@ def test_invited_logged_in_refused_and_logged_out(tmp_path, scheme, width):
         assert page.get_by_role("link", name="People").count() == 0
         assert page.locator("form[method=post]").count() == 0
         assert page.evaluate(FORGED, "/workbench/people/invite") == [
-            *(403, "Ben is a reader here, and may change nothing. An owner can change that."),
+            *(403, "Ben is a reader here and cannot change anything. An owner can change that."),
         ]
 
         # The session ends; the page says so to a script, and leads back here after the login.

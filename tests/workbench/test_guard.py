@@ -66,7 +66,7 @@ def test_what_another_site_sends_is_refused_even_with_the_token(client, headers)
     told = client.post(POSTED, json={}, headers=headers)
     assert (told.status_code, told.json()["detail"]) == (
         403,
-        "A page of another site sent this, and that is not taken.",
+        "This request came from another site, so it was refused.",
     )
 
 
@@ -94,7 +94,7 @@ def test_what_carries_no_token_or_a_wrong_one_is_refused(client, token):
     client.headers.pop("X-CSRF-Token")
     fields = {"csrf": token} if token is not None else {}
     told = client.post(POSTED, data={**FORM, **fields})
-    assert (told.status_code, "load it again" in told.text) == (403, True)
+    assert (told.status_code, "reload it" in told.text) == (403, True)
     assert client.post(POSTED, json=fields).status_code == 403
     assert client.post(POSTED, files={"file": b"x"}, data=fields).status_code == 403
     assert client.post(POSTED, headers={"X-CSRF-Token": (token or "").encode()}).status_code == 403

@@ -153,7 +153,7 @@ def test_the_right_answer_is_sent_only_where_the_queue_shows_it(run, people, olg
     [
         ({"score": 2}, "2 is not on the scale of this queue (0, 1): nothing was saved"),
         ({"score": 0.5}, "0.5 is not on the scale"),
-        ({}, "without a score"),
+        ({}, "has no score"),
         ({"score": 1, "comment": "x" * 4001}, "4,000 are kept"),
         ({"place": 10, "score": 1}, "has no item 11"),
         ({"place": -1, "score": 1}, "has no item 0"),
@@ -183,7 +183,7 @@ def test_a_label_that_arrives_after_somebody_else_has_logged_in_is_not_theirs(ru
     made(olga)
     reply = mark(olga, 0, annotator="ann", score=1)
     assert reply.status_code == 409
-    assert "labelled by ann, and olga is logged in now" in reply.json()["detail"]
+    assert "ann labelled this, but olga is logged in now" in reply.json()["detail"]
     assert labels_of(run) == []
 
 
@@ -223,7 +223,7 @@ def test_annotators_label_and_owners_make_queues_and_settle(run, people, olga):
         ({"name": "new"}, "cannot be called"),
         ({"by": "luck"}, "no way to choose"),
         ({"n": 0}, "give 1 or more"),
-        ({"scale": "wide"}, "is no scale"),
+        ({"scale": "wide"}, "is not a scale"),
         ({"scale": "5-1"}, "a scale of 5 to 1"),
         ({"overlap": 0.5}, "at least two annotators"),
         ({"run": "0/gone"}, "no run"),
@@ -356,7 +356,7 @@ def test_a_run_that_is_labelled_whole_shows_what_people_gave(run, people, olga):
     for place in range(n):
         mark(olga, place, annotator="olga", score=float(place % 4 != 0))
     page = olga.get(f"{LABEL}/first/progress").text
-    assert "nothing is left to predict" in page
+    assert "their exact mean" in page
     for system in SYSTEMS:
         scores = [row.score for row in labels_of(run) if row.system == system]
         told = page[page.index("people gave") :]
@@ -368,7 +368,7 @@ def test_without_its_run_what_people_gave_is_still_told(run, people, olga):
     mark(olga, 0, annotator="olga", score=1)
     (run / "runs" / "mine").rename(run / "runs" / "other")
     page = olga.get(f"{LABEL}/first/progress").text
-    assert "The mean of the labels alone." in page
+    assert "The mean of the labels only." in page
 
 
 def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga):

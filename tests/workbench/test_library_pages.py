@@ -109,9 +109,9 @@ def test_judges_are_those_that_ship_and_those_of_the_project(project, client):
     assert "Develop it" in page
     assert "Develop a copy" in client.get("/workbench/judges/faithfulness").text
     assert "wrong.toml" in client.get("/workbench/judges/wrong").text
-    asks_none = "asks no model"
+    asks_none = "calls no model"
     says = {"rubric": "Criteria", "answered": "refused", "containment": asks_none, "similarity": asks_none}
-    for name, told in {**says, "claims": "Then, of each statement", "sameness": "members"}.items():
+    for name, told in {**says, "claims": "Then, for each statement", "sameness": "members"}.items():
         assert told in client.get(f"/workbench/judges/{name}").text  # each kind has keys of its own
     missing = client.get("/workbench/judges/faithfulnes")
     assert missing.status_code == 404
@@ -161,7 +161,7 @@ def test_a_run_that_ended_early_says_how_to_go_on():
     for found, words in (
         (stopped, "stopped while judging"),
         (failed, "no such model."),
-        (TOLD, "without a word"),
+        (TOLD, "without an error message"),
     ):
         told = progressed(found, 1e9)
         assert words in told.words
@@ -217,7 +217,7 @@ def test_the_list_of_runs_is_light(project, client):
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("/workbench/?at=abc", 400, "What was asked for does not fit. at: "),
+        ("/workbench/?at=abc", 400, "The request is not valid. at: "),
         ("/workbench/?order=zz", 400, "order: "),
         ("/workbench/nowhere", 404, "There is no such page in the workbench"),
     ],

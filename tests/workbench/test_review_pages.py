@@ -78,7 +78,7 @@ def test_an_undo_takes_back_the_last_decision_of_whoever_asks(reviewer):
     assert reviewer.post("undo", id="undo-0001").json()["question_id"] == "d2#1"
     assert reviewer.post("undo", id="undo-0002").json()["question_id"] == "d1#1"
     gone = reviewer.post("undo", id="undo-0003")
-    assert (gone.status_code, gone.json()["detail"]) == (400, "There is nothing to take back.")
+    assert (gone.status_code, gone.json()["detail"]) == (400, "There is nothing to undo.")
 
 
 def test_what_is_sent_twice_counts_once(reviewer):
@@ -100,7 +100,7 @@ def test_the_second_of_two_is_told_before_anything_is_overwritten(tmp_path):
         assert ana.decide("d1#1", "reject", reason="ambiguous").status_code == 201
         late = bo.decide("d1#1", "accept", stands="")
         assert late.status_code == 409
-        assert late.json()["detail"] == "ana has rejected this question in the meantime, for ambiguous."
+        assert late.json()["detail"] == "ana has since rejected this question, for ambiguous."
         assert len(bo.log()) == 1
         assert bo.decide("d1#1", "accept").status_code == 201  # all the same, after having been told
         assert "ana" in ana.get("/question", question="d1#1").text  # the other server sees both
@@ -154,7 +154,7 @@ def test_a_part_of_a_character_is_marked_whole(reviewer):
 def test_marks_of_a_document_that_changed_are_refused(reviewer):
     marking = {"document_id": "d1", "start": 0, "end": 30, "marked_from": 0, "marked_to": 4}
     refused = reviewer.post("mark", **marking, words="Other")
-    assert (refused.status_code, "load the page anew" in refused.json()["detail"]) == (400, True)
+    assert (refused.status_code, "reload the page" in refused.json()["detail"]) == (400, True)
 
 
 def test_words_are_found_where_no_mouse_marks_them(reviewer):
@@ -178,15 +178,15 @@ def test_words_are_found_where_no_mouse_marks_them(reviewer):
         ),
         (
             {"evidence": [{"document_id": "d1", "start": 0, "end": 4, "text": "Dust"}]},
-            "other words stand there",
+            "its text is different there",
         ),
         (
             {"evidence": [{"document_id": "d1", "start": 0, "end": 4, "text": "Rusty"}]},
             "5 characters for [0:4]",
         ),
         ({"evidence": [{"document_id": "d9", "start": 0, "end": 4, "text": "Rust"}]}, "no document 'd9'"),
-        ({"kind": "riddle"}, "does not fit"),
-        ({"id": "d1#2"}, "does not fit"),
+        ({"kind": "riddle"}, "is not valid"),
+        ({"id": "d1#2"}, "is not valid"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_written(reviewer, change, words):

@@ -255,7 +255,7 @@ def test_judgements_alone_get_their_means(project, client):
     folder.mkdir()
     write_rows(folder / "judgements.jsonl", JUDGEMENTS, Judgement)
     page = client.get(RUN).text
-    assert "the means were worked out here" in page
+    assert "the means were computed" in page
     assert "2 scored of 4 rows" in page
     assert ids(client) == ["q1", "q2", "q3", "q4 & 5"]
 

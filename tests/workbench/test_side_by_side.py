@@ -143,7 +143,7 @@ def test_pages_keep_what_was_chosen(project, client):
 def test_a_filter_that_is_none_is_refused(runs, client, query):
     answered = client.get(f"/workbench/compare/answers?run=0/before&{query}")
     assert answered.status_code == 400
-    assert "does not fit" in answered.text
+    assert "is not valid" in answered.text
 
 
 def test_a_run_that_is_gone_is_told(runs, client):

@@ -31,7 +31,7 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     corrected: Level | None = None
 
 
-NO_DRIFT = Attribution(cause="application", says="the judge asks no model, so it cannot have drifted")
+NO_DRIFT = Attribution(cause="application", says="the judge calls no model, so it cannot have drifted")
 """The cause of a change that a judge without a model found: no canary need be judged to know it."""
 
 
@@ -44,7 +44,7 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
     """
     if shift is None:
         return Attribution(
-            cause="unknown", says="whether the judge changed is not known: no canaries judged since"
+            cause="unknown", says="unknown whether the judge changed: no canaries judged since"
         )
     moved = after.mean - before.mean
     words = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
@@ -256,7 +256,7 @@ def _renamed(old: Stream, new: Stream, canaries: Canaries | None) -> Alarm:
     shifts = judge_shift(canaries, new.first, judges, old.first) if canaries and not fixed else {}
     shift = shifts.get(new.metric)
     found = cause_of(before, after, shift)
-    moved = found.says if shift else "by how much that moves scores is not known: no canaries of both"
+    moved = found.says if shift else "unknown how much that changes scores: no canaries by both"
     return Alarm(
         metric=new.metric,
         tag="",

@@ -52,12 +52,12 @@ CAUSES = {
     "both": "Judge and application changed",
 }
 BAND = (
-    "The band is the 95 % interval. A solid upright line is an alarm, at the day on which the change is "
-    "estimated to have begun; a dashed one is another judge."
+    "The band is the 95 % interval. A solid vertical line is an alarm, on the day when the change is "
+    "estimated to have begun. A dashed line is a change of judge."
 )
 WEIGHTED = (
-    "Scores from 0 to 1, weighted so that they are those of all exchanges and not of the sample. A row "
-    "without a score is counted as what it is, and never as a score."
+    "Scores from 0 to 1, weighted to stand for all exchanges and not only for the sample. A row without a "
+    "score is counted under its status, never as a score."
 )
 TO_MEASURE = (
     "To measure them, label some answers, run `ragstone agree … --json > cards.json`, and name that file as "
@@ -111,7 +111,7 @@ def _alarm_lines(look: Look) -> list[Block]:
     if len(shown) > SHOWN_ALARMS:
         lines.append(Paragraph(f"and {plural(len(shown) - SHOWN_ALARMS, 'alarm')} more", tone="bad"))
     if others:
-        lines.append(Paragraph(f"{plural(others, 'alarm')} of what is over or better", tone="muted"))
+        lines.append(Paragraph(f"{plural(others, 'alarm')} that are over, or of improvements", tone="muted"))
     return [SurfacePart(lines, where="terminal")]
 
 
@@ -157,7 +157,7 @@ def _metrics(look: Look) -> list[Block]:
     if not look.rows:
         empty = not look.overview.n_exchanges
         told = "The store holds no exchange yet. Give it a log: `ragstone watch LOG`" if empty else ""
-        return [Paragraph(told or "No exchange was judged yet.", prose=True)]
+        return [Paragraph(told or "No exchange has been judged yet.", prose=True)]
     labels = [row for row in look.rows if row.is_label]
     shares = [_means(look, labels, "Shares of labels")] if labels else []
     return [
@@ -211,8 +211,8 @@ def _gaps(look: Look, served: str) -> list[Block]:
         return []
     since, shown = look.gaps.since, look.shown_gaps[:SHOWN_GAPS]
     lead = (
-        f"Questions since {day_of(since)} that got no answer, or one that its contexts do not support, by "
-        "how many people asked. `ragstone watch --gaps gaps.csv` writes all of them as a work list."
+        f"Questions since {day_of(since)} that got no answer, or one that its contexts do not support, "
+        "ordered by how many people asked. `ragstone watch --gaps gaps.csv` writes the full work list."
     )
     columns: list[Made[Gap]] = [
         (Column(f"Gaps since {since}", text=True), lambda gap: one_line(gap.name, LONGEST_NAME)),
@@ -281,7 +281,7 @@ def _good(look: Look) -> HeadlineFinding:
         if row.recent and row.recent.mean is not None
     ]
     if not figures:
-        return HeadlineFinding("Is it good?", [], ["No exchange was judged yet."])
+        return HeadlineFinding("Is it good?", [], ["No exchange has been judged yet."])
     span = f"Means of the last {RECENT_DAYS} days of the log, to {day_of(look.overview.last)}."
     return HeadlineFinding("Is it good?", figures, [span, trust(rows)])
 
@@ -292,14 +292,14 @@ def trust(rows: list[MetricRow]) -> str:
     if not asked:
         return "By people."
     if all(row.card is None for row in asked):
-        return "By judges that nobody has measured against people on this task."
+        return "By judges that nobody has compared with people on this task."
     doubted = [row.mean.metric for row in asked if row.card is not None and doubt(row.card)]
     unmeasured = [row.mean.metric for row in asked if row.card is None]
     parts = []
     if doubted:
         parts.append(f"The judge of {', '.join(doubted)} is not shown to be better than its baseline.")
     if unmeasured:
-        parts.append(f"The judge of {', '.join(unmeasured)} was not measured against people.")
+        parts.append(f"The judge of {', '.join(unmeasured)} was not compared with people.")
     return " ".join(parts) or "By judges whose agreement with people has been measured."
 
 
@@ -350,7 +350,7 @@ def _changed(look: Look) -> HeadlineFinding:
         f"{count(first.before.n)} scored before, {count(first.after.n)} after",
     )
     more = len(shown) - 1
-    below = f"{plural(more, 'further open alarm')} below." if more else ""
+    below = f"{plural(more, 'more open alarm')} below." if more else ""
     return HeadlineFinding(question, [figure], [cause_words(first)], below)
 
 
@@ -371,12 +371,13 @@ def _quiet(look: Look) -> str:
     days = (held.last - held.first).days if held.first and held.last else 0
     if days < look.baseline_days:
         return (
-            f"Too early to tell: changes are looked for once {plural(look.baseline_days, 'day')} are over, "
+            f"Too early to tell: the search for changes starts once {plural(look.baseline_days, 'day')} are "
+            "over, "
             f"and the log has {plural(days, 'whole day')}."
         )
     over = len(look.alarms)
     return "No alarm is open." + (
-        f" {plural(over, 'alarm')} of what is over or better, below." if over else ""
+        f" {plural(over, 'alarm')} that are over, or of improvements, below." if over else ""
     )
 
 
@@ -393,10 +394,10 @@ def day_of(day: date | None) -> str:
 def _missing(look: Look) -> HeadlineFinding:
     question, kept = "What is missing?", look.gaps
     if kept is None:
-        return HeadlineFinding(question, [], ["Gaps were not looked for yet: run `ragstone watch`."])
+        return HeadlineFinding(question, [], ["Nobody has looked for gaps yet: run `ragstone watch`."])
     if not kept.gaps:
         return HeadlineFinding(
-            question, [], [f"Since {day_of(kept.since)} no judged question went without an answer."]
+            question, [], [f"Since {day_of(kept.since)} every judged question got an answer."]
         )
     first = kept.gaps[0]
     figure = Figure(
@@ -430,12 +431,13 @@ def held_words(look: Look) -> list[tuple[str, str]]:
             1,
             (
                 "in the future",
-                f"{plural(held.in_future, 'exchange')} with a time in the future, in no trend and no mean",
+                f"{plural(held.in_future, 'exchange')} with a time in the future, left out of trends and "
+                "means",
             ),
         )
     if held.without_time:
         rows.insert(
-            1, ("without a time", f"{plural(held.without_time, 'exchange')}, in no trend and no mean")
+            1, ("without a time", f"{plural(held.without_time, 'exchange')}, left out of trends and means")
         )
     return rows
 
@@ -450,8 +452,8 @@ def _spent(look: Look) -> str:
 def _frozen(look: Look) -> str:
     judges = {row.mean.judge for row in look.rows} - {PEOPLE}
     if judges and all(map(cannot_drift, judges)):
-        return "none are needed: no judge asks a model, so none can drift"
+        return "not needed: no judge calls a model, so none can drift"
     if look.rounds:
         n, again = look.rounds
-        return f"{plural(n, 'answer')}, judged again {plural(again, 'time')}: they tell a change of the judge"
-    return "none yet" if look.wants_canaries else "none: a change of the judge cannot be told"
+        return f"{plural(n, 'answer')}, judged again {plural(again, 'time')}: a check on the judge"
+    return "none yet" if look.wants_canaries else "none: a change of the judge would not be noticed"

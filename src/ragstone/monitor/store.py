@@ -106,7 +106,8 @@ def explained(path: Path) -> Iterator[None]:
             remedy = "Upgrade with: pip install -U ragstone"
         elif "malformed" in text or "not a database" in text:
             remedy = (
-                "It is damaged: move it aside. The log is then read anew; what judges said is in the ledger."
+                "It is damaged: move it aside. The log is then read again; the judges' replies are in the "
+                "ledger."
             )
         elif "locked" in text:
             remedy = "Another `ragstone watch` writes to it: wait for it, or stop it."

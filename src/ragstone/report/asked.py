@@ -42,5 +42,5 @@ def read_asked(folder: Path) -> Iterator[AskedCall]:
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as mistake:
         raise DataError(
             f"{path}: cannot be read ({mistake}). Delete it, and the report shows no prompts; or run again: "
-            "what is in the ledger is not paid for twice."
+            "no call in the ledger is paid for twice."
         ) from None

@@ -44,15 +44,15 @@ BLAME = "blame.json"
 CAUSES = "causes.jsonl"
 WHAT = {
     "dataset": "the reference, or the documents that the question names",
-    "retriever": "nothing of use was brought",
-    "model + prompt": "what was brought was not made into a right answer",
+    "retriever": "nothing useful was retrieved",
+    "model + prompt": "useful passages were retrieved, but the answer is wrong",
     "judge": "judge and second opinion disagree",
-    "cannot tell": "what is known does not tell",
+    "cannot tell": "the evidence does not decide",
 }
 LEAD = (
-    "A point is a question; it is lost where the judge scores the answer below the middle of its scale. Each "
-    "lost point is blamed on one component, by what the model answers with the right documents in hand and "
-    "without any."
+    "A point is a question. It is lost if the judge scores the answer below the middle of its scale. Each "
+    "lost point is assigned to one component, by what the model answers when it is given the right "
+    "documents, and when it is given none."
 )
 SHOWN_QUESTIONS = 12  # links behind a cause
 SHOWN_CAUSES = 3  # points of each cause in a terminal, with their evidence
@@ -218,10 +218,10 @@ def judged_by(row: SystemBlame) -> str:
 def outcome(row: SystemBlame) -> str:
     """Return where the points went, in one sentence."""
     if not row.n_lost and not row.n_hidden:
-        return f"None of {plural(row.n_counted, 'point')} is lost, so there is nothing to blame."
+        return f"None of {plural(row.n_counted, 'point')} is lost, so there is nothing to explain."
     said = f"{count(row.n_lost)} of {plural(row.n_counted, 'point')} lost"
     if row.n_hidden:
-        said += f", and {count(row.n_hidden)} given that the second opinion takes away"
+        said += f", and {count(row.n_hidden)} granted that the second opinion denies"
     return f"{said}. {_largest(row, row.largest)}" if row.largest else f"{said}."
 
 
@@ -229,10 +229,10 @@ def _largest(row: SystemBlame, found: Largest) -> str:
     of = {share.component: share.n for share in row.shares}
     first, second = (f"{name} ({count(of[name])})" for name in (found.first, found.second))
     if found.verdict == "largest":
-        return f"Most are to be blamed on the {first}; next is the {second} (p = {p_value(found.p_holm)})."
+        return f"Most are due to the {first}, then to the {second} (p = {p_value(found.p_holm)})."
     return (
-        f"Whether more are to be blamed on the {first} or the {second} cannot be told from "
-        f"{plural(found.n, 'question')} (p = {p_value(found.p_holm)})."
+        f"{plural(found.n, 'question')} cannot decide whether more are due to the {first} or to the "
+        f"{second} (p = {p_value(found.p_holm)})."
     )
 
 
@@ -242,7 +242,7 @@ def worth(row: SystemBlame) -> str:
         return ""
     n, n_right = row.returned.n, row.returned.n_right
     return (
-        f"With the right documents in hand {count(n_right)} of the {plural(n, 'lost point')} that were asked "
+        f"Given the right documents, {count(n_right)} of the {plural(n, 'lost point')} that were asked "
         f"again {'comes' if n_right == 1 else 'come'} back."
     )
 

@@ -64,7 +64,7 @@ MEANINGS = {
     "nominal alpha": "Krippendorff's, the judge as one more rater",
     "ordinal alpha": "the same, by rank",
     "interval alpha": "the same, by distance",
-    "Pearson": "correlation of the values",
+    "Pearson": "correlation of the scores",
     "Spearman": "correlation of the ranks",
     "Kendall tau-b": "of two answers, the same order from both",
     "ROC AUC": "scores a right answer above a wrong one",
@@ -185,7 +185,7 @@ def _measures(card: ReportCard) -> list[Block]:
     )
     judge, people = list(measures(card).items()), people_told(card)
     n = plural(card.humans.n_answers if card.humans else 0, "answer")
-    caption = f"People with each other, on {n}: no judge can be asked for more"
+    caption = f"People with each other, on {n}: the most to expect of a judge"
     label = f"Agreement of {judge_name(card)}"
     return [
         *([table_of(label, judge, [*columns, says], kind="")] if judge else []),
@@ -215,11 +215,11 @@ def shade(n: int, row: Sequence[int]) -> int:
 
 def _calibration(found: Calibration) -> list[Block]:
     return [
-        Heading("Calibration: is a score of 0.8 right 80 times of 100?", level=4, where="page"),
+        Heading("Calibration: is a score of 0.8 right 80 times out of 100?", level=4, where="page"),
         CalibrationPlot(dots(found), SIDE, EDGE),
         Paragraph(
-            f"Expected calibration error {with_ends(found.error)}: how far the share of answers that "
-            "people call right lies from the score, on average."
+            f"Expected calibration error {with_ends(found.error)}: the average distance between the score "
+            "and the share of answers that people call right."
         ),
         Paragraph(
             f"Brier score {with_ends(found.brier)}, 0 is best; the share of right answers, as the score "
@@ -275,7 +275,7 @@ def _baselines(card: ReportCard) -> Table:
         (Column("So", text=True, short=""), so),
         (Column("Answers", where="page"), lambda rival: count(rival.n)),
     ]
-    caption = "Beside judges that cost nothing, by exact agreement with people"
+    caption = "Compared with judges that cost nothing, by exact agreement with people"
     return table_of(f"Baselines of {judge_name(card)}", _rivals(card), columns, caption=caption, kind="")
 
 
@@ -315,7 +315,7 @@ def _with_ends(found: Estimate | None) -> Cell:
 
 def _ranking(ranking: SystemRanking) -> list[Block]:
     return [
-        Heading("Does the order of the systems survive?", level=4),
+        Heading("Do the judge and people rank the systems alike?", level=4),
         *(Paragraph(line) for line in ranking_told(ranking)),
         Listing([f"Reversed: {reversal_told(one)}" for one in ranking.reversals], most=SHOWN_DISAGREEMENTS),
     ]
@@ -443,9 +443,9 @@ def people_footing(card: ReportCard) -> str:
     if card.humans is None or not card.humans.alpha or n_tied <= 0:
         return ""
     return (
-        f"Alpha, with and without the judge, is of the same {alphas[0].n:,} answers, {n_tied:,} of them with "
-        "tied annotators. The judge's other measures leave tied answers out; people's own hold every answer "
-        "with two annotators, so theirs read lower beside the judge's."
+        f"Alpha, with and without the judge, uses the same {alphas[0].n:,} answers, {n_tied:,} of them with "
+        "tied annotators. The judge's other measures leave tied answers out. People's own include "
+        "all answers with two annotators, so they look lower."
     )
 
 

@@ -23,7 +23,7 @@ def savings_line(saved: CascadeSavings) -> str:
     said = f"Cascade {saved.judge}, {plural(saved.n_rows, 'row')}: {'; '.join(shares + undecided)}."
     last = saved.members[-1]
     if not last.n_asked:
-        return f"{said} {last.name} was never asked, so what it would have cost is not known."
+        return f"{said} {last.name} was never asked, so its cost is not known."
     if saved.last_alone is None:
         return said
     return (
@@ -72,7 +72,7 @@ def _lines(shown: "list[FitFigures]", cheap: str, dear: str) -> list[tuple[str, 
 def _thresholds(fit: "CascadeFit") -> list[str]:
     cheap, dear = fit.judge.members
     low, high = cheap.unsure or (0.0, 0.0)
-    handed = "hands nothing on" if low == high == cheap.cut else f"hands on scores from {low:g} to {high:g}"
+    handed = "passes nothing on" if low == high == cheap.cut else f"passes on scores from {low:g} to {high:g}"
     return [
         f"{cheap.judge} says yes from {cheap.cut:g} on and {handed}.",
         f"{dear.judge} says yes from {dear.cut:g} on.",
@@ -85,12 +85,12 @@ def _remarks(fit: "CascadeFit") -> list[str]:
     if fit.dear_alone.calls:
         lines.append(
             f"All these answers take {_taken(fit.spent, fit.spent_usd)}; "
-            f"{_taken(fit.dear_alone, fit.dear_alone_usd)} with the dear judge alone."
+            f"{_taken(fit.dear_alone, fit.dear_alone_usd)} with the expensive judge alone."
         )
     if fit.n_folds_out:
         lines.append(
             f"In {plural(fit.n_folds_out, 'fold')} of the cross-validation no interval reached "
-            f"{fit.agreement:g}, and every answer was handed on. More labels make thresholds firmer."
+            f"{fit.agreement:g}, so every answer was passed on. More labels give firmer thresholds."
         )
     if fit.n_left_out:
         lines.append(f"{plural(fit.n_left_out, 'labelled answer')} without a score by both judges left out.")

@@ -72,12 +72,12 @@ SHOWN_LOSSES = 6  # in a terminal
 SHOWN_VALUES = 5  # of a topic, style or language there
 TONES: dict[str | None, Tone] = {"good": "best", "chance": "open"}
 MEASURED_ON = (
-    "Of sound questions, copies with a defect were made, shown to the critics, and removed again. Recall: of "
-    "the defects, how many were rejected. Precision: of what was rejected, how much was a defect; there are "
-    "as many defects as sound questions."
+    "To test the critics, copies of sound questions were given a defect, shown to the critics, and then "
+    "removed. Recall: share of the defects that were rejected. Precision: share of the rejected questions "
+    "that had a defect. There are as many defects as sound questions."
 )
 MIDDLE = (
-    "The middle, in brackets the quartiles and the extremes. Where a script has no spaces between words, "
+    "The median; in brackets, the quartiles and the extremes. For scripts without spaces between words, "
     "characters are counted."
 )
 
@@ -129,9 +129,10 @@ def render_certificate(certificate: Certificate, candidates: Sequence[Candidate]
     rows = embed_candidates(candidates, certificate.declared.threshold)
     funnel = certificate.funnel
     cut_note = (
-        f"To stay small, this page shows {count(rows.n_accepted)} of {count(funnel.n_accepted)} accepted and "
+        f"To keep the page small, it shows {count(rows.n_accepted)} of {count(funnel.n_accepted)} accepted "
+        "and "
         f"{count(rows.n_lost)} of {count(n_lost(funnel))} lost, from the first document to the last. The "
-        "`.all` file beside it holds every one."
+        "`.all` file beside it has them all."
     )
     is_whole = rows.n_accepted == funnel.n_accepted and rows.n_lost == n_lost(funnel)
     details = {f"details-{at}": block for at, block in enumerate(rows.details)}
@@ -197,7 +198,7 @@ def certified_blocks(certified: Certified) -> list[Block]:
         *_cautions(certificate),
         _funnel(certificate),
         *(critics if certificate.critics else []),
-        Paragraph(f"{source}, the lost too.", tone="muted"),
+        Paragraph(f"{source}, including the lost ones.", tone="muted"),
     ]
     return [
         Heading("Evaluation set", anchor="set"),
@@ -384,7 +385,7 @@ def _scores(certificate: Certificate, noun: str) -> list[Block]:
         ]
         columns = [Column("Score", text=True), Column(count(row.n), bars=True)]
         tables.append(Table(columns, lines, f"Scores of {row.critic}", row.critic, "bars"))
-    reached = f"Every {noun} that reached the critics, the lost ones too. Below {threshold} it is lost."
+    reached = f"Every {noun} that reached the critics, including the lost ones. Below {threshold} it is lost."
     return [
         Heading("What the critics gave", anchor="scores"),
         Paragraph(reached, tone="lead"),
@@ -449,7 +450,7 @@ def _positions(certificate: Certificate) -> list[Block]:
         [name, Cell(count(n), share=n / most)] for name, n in zip(FIFTHS, positions.fifths, strict=True)
     ]
     whole = f" {count(positions.n_whole)} rest on a whole document." if positions.n_whole else ""
-    rows.append([f"Even would be {placed / 5:g} in each.{whole}"])
+    rows.append([f"An even spread would be {placed / 5:g} in each.{whole}"])
     columns = [Column("", text=True), Column("accepted", bars=True)]
     caption = "Where the evidence stands in its document"
     return [Table(columns, rows, caption, caption, "bars")]

@@ -40,14 +40,15 @@ ADVICE = {
     "mentions_context": 'Many questions speak of "the passage": a larger model does so less.',
     "duplicate": "Many questions repeat others: ask for fewer of each document, or in more styles.",
     "near_duplicate": "Many questions nearly repeat others: ask for fewer of each document, or more styles.",
-    "low_score": "The critics reject much: read what they rejected. Is the writer weak, or they too strict?",
-    "not_criticised": "Many lack a critic's score; the reason stands beside each. A larger model, or a "
-    "larger budget or deadline, helps.",
-    "known_by_heart": "The model knows much without a document: build the fictional variant.",
+    "low_score": "The critics reject much: read what they rejected. Is the writer weak, or are they too "
+    "strict?",
+    "not_criticised": "Many lack a critic's score; the reason stands beside each. Use a larger model, a "
+    "larger budget or a later deadline.",
+    "known_by_heart": "The model answers many questions without a document: build the fictional variant.",
 }
 DOCTOR = "Calls fail: `ragstone doctor` says whether the model answers."
 FAILED_ADVICE = {
-    "unparsable": "The model does not reply in the form asked for: a larger one, or one made for JSON, does.",
+    "unparsable": "The model does not reply in the requested format: use a larger one, or one made for JSON.",
     "refused": "The model refuses to write about these documents: use another one.",
     "over_budget": "The budget ended before the build: raise it and run the same command again.",
 }
@@ -197,10 +198,10 @@ def spent(certificate: Certificate) -> str:
     usage = certificate.usage
     if not usage.calls:
         failed = certificate.funnel.failed_calls
-        return "nothing: no call was answered" if failed else "nothing: no model was called"
+        return "nothing: no call got an answer" if failed else "nothing: no model was called"
     tokens = f"{plural(usage.calls, 'call')}, {count(usage.input)} tokens in, {count(usage.output)} out"
     if certificate.cost_usd is None:
-        return f"unknown: a model has no price in ragstone.toml ({tokens})"
+        return f"unknown: ragstone.toml has no price for a model ({tokens})"
     return f"{usd(certificate.cost_usd)} ({tokens})"
 
 
@@ -224,16 +225,16 @@ def fitting(fit: Fit, certificate: Certificate) -> str | None:
     """Return how the questions of a run differ from the certified ones, None where they are the same."""
     noun = f"{noun_of(certificate.kind)}s"
     if not fit.n_certified:
-        return f"The certificate beside the {noun} is of another set: it knows none of these {count(fit.n)}."
+        return f"The certificate beside the {noun} is of another set: it has none of these {count(fit.n)}."
     if fit.n_certified < fit.n:
         return (
             f"The file has been changed since: {count(fit.n - fit.n_certified)} of its {count(fit.n)} {noun} "
-            f"are not as they were certified. What follows is of the {count(fit.of)} that were."
+            f"are not as they were certified. What follows describes the {count(fit.of)} that were."
         )
     if fit.n == fit.of:
         return None
     which = f"the first {count(fit.n)}" if fit.first else f"{count(fit.n)}"
-    return f"The run asked {which} of {count(fit.of)} certified {noun}. What follows is of all of them."
+    return f"The run asked {which} of {count(fit.of)} certified {noun}. What follows describes all of them."
 
 
 def told_declared(certificate: Certificate) -> list[tuple[str, str]]:
@@ -311,7 +312,7 @@ def _critics(numbers: ReviewNumbers) -> list[str]:
         return []
     said = [*_passed(together), *_failed(together)]
     if numbers.n_undecided:
-        said.append("These shares hold for the whole set if what people looked at is a random part of it.")
+        said.append("These shares hold for the whole set if people looked at a random part of it.")
     return said
 
 
@@ -319,9 +320,9 @@ def _passed(one: CriticAgreement) -> list[str]:
     if one.precision is None:
         return []
     mended = one.n_passed_kept - one.n_passed_as_it_was
-    kept = f"; {count(mended)} more were kept when mended" if mended else ""
+    kept = f"; {count(mended)} more were kept after a correction" if mended else ""
     return [
-        f"Of {count(one.n_passed)} that the critics let pass, people found {count(one.n_passed_as_it_was)} "
+        f"Of {count(one.n_passed)} that passed the critics, people found {count(one.n_passed_as_it_was)} "
         f"right as they were ({number(one.precision.value)}, 95 % interval {interval(one.precision)}){kept}."
     ]
 

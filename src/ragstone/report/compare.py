@@ -239,8 +239,8 @@ def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
         for row in compared
         if (words := unknown_told(row))
     ]
-    table = [table_of("What answers took", rows, columns, group=group)] if rows else []
-    return [Heading("What answers took", anchor="spent"), *table, *unknown]
+    table = [table_of("Time and cost of the answers", rows, columns, group=group)] if rows else []
+    return [Heading("Time and cost of the answers", anchor="spent"), *table, *unknown]
 
 
 def _scale(row: MetricComparison) -> str:
@@ -318,8 +318,8 @@ def outcome(comparison: Comparison) -> str:
     for verdict, words in (("worse", "worse in"), ("better", "better in"), ("cannot tell", "")):
         names = [full_name(row, comparison) for row in in_order(comparison) if row.verdict == verdict]
         if names:
-            parts.append(f"{words or 'whether it differs cannot be told in'} {_listed(names)}")
-    said = "; ".join(part if part.startswith("whether") else f"B is {part}" for part in parts)
+            parts.append(f"{words or 'no clear difference in'} {_listed(names)}")
+    said = "; ".join(part if part.startswith("no clear") else f"B is {part}" for part in parts)
     return said[0].upper() + said[1:] + "."
 
 
@@ -398,7 +398,7 @@ def changed_told(row: MetricComparison) -> str:
 def _bound(row: MetricComparison) -> list[str]:
     if row.within is None:
         return []
-    return [f"So the true difference is at most {size(row.within, row)}, with 95 % confidence."]
+    return [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
 
 
 def _denominator(row: MetricComparison) -> list[str]:
@@ -406,13 +406,13 @@ def _denominator(row: MetricComparison) -> list[str]:
     if not (row.lost or row.gained or _others(row.a) or _others(row.b)):
         return []
     sides = (f"{name} {_scored(side)}" for name, side in (("A", row.a), ("B", row.b)))
-    said = f"Compared are the {count(row.n)} that both scored: {'; '.join(sides)}."
+    said = f"Both scored {count(row.n)}, which are compared: {'; '.join(sides)}."
     if not row.loses_more:
         return [said]
     return [
         said,
-        f"Mind: {count(row.lost)} that A scored have no score in B, and {count(row.gained)} the other way: "
-        "those left may be the easier ones.",
+        f"Caution: {count(row.lost)} that A scored have no score in B, and {count(row.gained)} the other "
+        "way. The rest may be the easier ones.",
     ]
 
 
@@ -431,7 +431,7 @@ def outlook_told(row: MetricComparison) -> list[str]:
     outlook = row.outlook
     if outlook is None:
         return []
-    times = f"{outlook.power * 5:g} times of 5"
+    times = f"{outlook.power * 5:g} times out of 5"
     found = (
         f"a difference of {size(outlook.smallest, row)} would be found {times}"
         if outlook.smallest is not None
@@ -445,7 +445,7 @@ def outlook_told(row: MetricComparison) -> list[str]:
     said = [f"With {plural(row.n, 'question')} {found}; to find {needed}."]
     if outlook.design_effect >= HEAVY:
         worth = count(round(row.n / outlook.design_effect))
-        said.append(f"Questions of one document vary together: they count as {worth} that stand alone.")
+        said.append(f"Questions about one document vary together: they count as {worth} independent ones.")
     return said
 
 

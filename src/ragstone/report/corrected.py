@@ -25,9 +25,9 @@ from ragstone.version import __version__
 SHOWN_SENTENCES = 3
 TITLE = "What people would give"
 LEAD = (
-    "A judge's mean, corrected by people's labels of a random sample of the answers (prediction-powered "
-    "inference): it is right on average however the judge errs, and the better the judge, the narrower its "
-    "interval. A judge that tells nothing leaves the labels' own interval."
+    "A judge's mean, corrected with people's labels of a random sample of the answers (prediction-powered "
+    "inference). It is right on average, whatever errors the judge makes. The better the judge, the "
+    "narrower the interval; with a useless judge, the interval is that of the labels alone."
 )
 
 
@@ -88,10 +88,10 @@ def _table(means: Sequence[CorrectedMean]) -> list[Block]:
         ),
         (Column("Labels alone", short="labels", beside="interval"), lambda mean: estimated(mean.human)),
         (Column("Labelled", short="labelled"), labelled_share),
-        (Column("Worth, in labels", where="page"), lambda mean: count(round(mean.worth))),
+        (Column("Worth in labels", where="page"), lambda mean: count(round(mean.worth))),
         (Column("Labels to halve it", where="page"), halving),
     ]
-    footnote = "* on another scale than the labels: not to be compared with the other two."
+    footnote = "* on another scale than the labels: do not compare it with the other two."
     names = [judge_name(mean) for mean in means]
     by_judge = sorted(means, key=lambda mean: names.index(judge_name(mean)))
     return [

@@ -27,7 +27,7 @@ MOVES: dict[Move, str] = {
     "lost": "no longer scored",
     "better": "got better",
     "gained": "scored now",
-    "neither": "as far from people as before",
+    "neither": "no closer to people and no farther",
 }
 MEASURED = {
     "exact agreement": "exact agreement with people",
@@ -96,7 +96,7 @@ def headline(found: Development) -> str:
         alone = exact(found.after)
         told = "" if alone is None else f" {MEASURED['exact agreement'].capitalize()} {number(alone.value)}"
         told += "" if alone is None else f" ({interval(alone)}), on {plural(alone.n, 'answer')}."
-        return f"{version_name(found.after)}: there is no version before to compare with.{told}"
+        return f"{version_name(found.after)}: there is no earlier version to compare with.{told}"
     names = f"{version_name(found.after)} against {version_name(found.before)}"
     if found.test is None or found.measure is None:
         return f"{names}: cannot tell, nothing can be compared."

@@ -87,7 +87,7 @@ def _right(summary: RunSummary) -> HeadlineFinding:
     sentences = list(dict.fromkeys(_weight(lead, summary) for lead in leads))
     sentences += [_corrected(lead, summary, several) for lead in leads[:SHOWN_FIGURES]]
     if not leads:
-        sentences.append("No judge has seen the answers.")
+        sentences.append("No judge has judged the answers.")
     return HeadlineFinding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
 
 
@@ -123,14 +123,14 @@ def _weight(metric: MetricSummary, summary: RunSummary) -> str:
             for m in summary.metrics
             if m.metric == metric.metric and m.model != NO_MODEL and is_useless(m, summary.cards)
         ]
-        instead = f" It stands in for {beaten[0]}, which is no better than its baseline." if beaten else ""
-        return f"{metric.judge} asks no language model: a baseline rather than a verdict.{instead}"
+        instead = f" It replaces {beaten[0]}, which is no better than its baseline." if beaten else ""
+        return f"{metric.judge} calls no language model: it is a baseline, not a verdict.{instead}"
     card = card_of(metric, summary)
     if card is None:
-        return f"By {metric.model}, which nobody has measured against people on this task."
+        return f"Judged by {metric.model}, which nobody has compared with people on this task."
     if doubt(card):
-        return f"By {metric.model}, which is {doubt(card)} here: do not decide by it alone."
-    return f"By {metric.model}, whose agreement with people has been measured."
+        return f"Judged by {metric.model}, which is {doubt(card)} here: do not rely on it alone."
+    return f"Judged by {metric.model}; its agreement with people is below."
 
 
 def _assigned(blamed: BlameSummary) -> HeadlineFinding:
@@ -164,11 +164,11 @@ def _blame(summary: RunSummary) -> HeadlineFinding:
     figures = figures or [_blame_figure(row, several) for row in summary.blame]
     sentences = [_blame_sentence(row, several) for row in summary.blame]
     if any(row.found_wrong + row.missed_wrong for row in summary.blame):
-        sentences.append("`ragstone blame` asks again and names the cause of each.")
+        sentences.append("`ragstone blame` asks the model again and names the cause of each.")
     if not figures:
         sentences = [
-            "No question names the documents that hold its answer, or nothing tells what was retrieved. "
-            "Give them as document_ids in questions.jsonl, with the rankings or the answers' contexts."
+            "The questions do not name the documents that hold their answers, or there are no rankings and "
+            "no contexts. Add document_ids to questions.jsonl, and rankings, or contexts to the answers."
         ]
     return HeadlineFinding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
 
@@ -233,8 +233,8 @@ def _card_figure(card: ReportCard) -> Figure:
 def _not_measured(summary: RunSummary) -> str:
     """Return why there is no report card, and how to get one."""
     if all(metric.model == NO_MODEL for metric in summary.metrics):
-        return "No language model judged, and the baselines were not measured against people."
+        return "No language model judged, and the baselines were not compared with people."
     return (
-        "No human labels were given. Label some answers, "
-        "then run `ragstone agree judgements.jsonl labels.jsonl`."
+        "There are no labels by people. Label some answers, then run `ragstone agree judgements.jsonl "
+        "labels.jsonl`."
     )

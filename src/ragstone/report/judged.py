@@ -43,7 +43,7 @@ TAKEN_FROM = {"answer": "statement", "reference": "statement of the references",
 LACKING = {
     "answer": "not supported",
     "reference": "missing from the answers",
-    "contexts": "of no use for the question",
+    "contexts": "not useful for the question",
 }
 
 

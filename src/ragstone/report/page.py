@@ -61,8 +61,8 @@ def _cut_prompts(prompts: Prompts) -> str:
     if prompts.kept == "all":
         return ""
     every = f"the {plural(prompts.n, 'conversation')} with models"
-    shown = "none" if prompts.kept == "none" else "only those behind judgements without a score"
-    return f"Of {every}, this file shows {shown}; calls.jsonl.gz beside it holds them all."
+    shown = "none" if prompts.kept == "none" else "only those whose judgements have no score"
+    return f"Of {every}, this file shows {shown}; calls.jsonl.gz beside it has them all."
 
 
 def _cut_texts(blocks: JoinedBlocks) -> str:
@@ -70,4 +70,4 @@ def _cut_texts(blocks: JoinedBlocks) -> str:
     shown = [f"{what} up to {count(length)} characters" for what, length in cuts.items() if length]
     if not shown:
         return ""
-    return f"To keep this file small, it shows {' and '.join(shown)}. The files beside it hold them whole."
+    return f"To keep this file small, it shows {' and '.join(shown)}. Full texts are in the files beside it."

@@ -40,7 +40,7 @@ def retrieval_document(row: RetrievalSummary) -> ReportDocument:
 
 def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
     """Return the rank measures, first ranks and groups of a retriever, and what to know of them."""
-    rests_on = f"Measured on {measured(row)}. The longest ranking has {row.depth} places."
+    rests_on = f"Measured on {measured(row)}. The longest ranking has {row.depth} results."
     places = ", ".join(f"{place}: {count(n)}" for place, n in rank_bars(row) if n)
     found = Paragraph(f"First relevant document at rank {places}.", where="terminal")
     tables = [measures_table(row, list(row.measures), interval_head), _ranks(row)]
@@ -79,7 +79,7 @@ def _ranks(row: RetrievalSummary) -> Table:
         (Column("Rank", text=True), lambda bar: bar[0]),
         (Column("Questions", bars=True), lambda bar: Cell(count(bar[1]), share=bar[1] / most)),
     ]
-    caption = "Where the first relevant document stands"
+    caption = "Rank of the first relevant document"
     return table_of(caption, bars, columns, caption=caption, kind="bars", where="page")
 
 
@@ -162,7 +162,7 @@ def _ties(row: RetrievalSummary) -> str:
         return ""
     return (
         f"In {plural(row.n_tied, 'question')} a relevant document has the same score as another one; "
-        "in another order of equals the measures would differ."
+        "if ties were ordered otherwise, the measures would differ."
     )
 
 
@@ -170,8 +170,8 @@ def _unplaced(row: RetrievalSummary) -> str:
     if not row.n_unplaced:
         return ""
     return (
-        f"Not measured by characters: {plural(row.n_unplaced, 'question')}, because evidence lies outside "
-        "its document or has no certain place in it, or a result does not say where it stands."
+        f"Not measured by characters: {plural(row.n_unplaced, 'question')}, because the evidence lies "
+        "outside its document or cannot be located in it, or a result does not give its position."
     )
 
 

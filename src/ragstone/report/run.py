@@ -102,7 +102,7 @@ def read_summary(folder: Path) -> RunSummary:
     except msgspec.DecodeError as mistake:
         raise DataError(
             f"{path}: not a summary that this version of Ragstone understands ({mistake}). "
-            "Run the command that wrote it again: what is in the ledger is not paid for twice."
+            "Run the command that wrote it again: no call in the ledger is paid for twice."
         ) from None
 
 

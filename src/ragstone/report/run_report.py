@@ -70,15 +70,15 @@ from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.statistics import Estimate
 
 LEAD = (
-    "Each judge's mean over the rows that it scored, with its interval. A row without a score is counted as "
-    "what it is, and never as a score."
+    "Each judge's mean over the rows that it scored, with its interval. A row without a score is counted "
+    "under its status, never as a score."
 )
-BASELINES = "Baselines, without a model: a judge that tells no more than these is not worth its calls"
+BASELINES = "Baselines, without a model: a judge that does no better than these is not worth its cost"
 LONGEST_LIST = 12  # notes, systems, judges of a pull request: a comment that is longer is not read
 BRIEF_MEASURES = ("hit@1", "hit@5", "mrr")  # of several retrievers, side by side in a terminal
 UNIT = (0.0, 1.0)
 FOUND = "wrong: the prompt or the model"
-MISSED = "wrong: the retriever; right: known without the corpus, or the labels are incomplete"
+MISSED = "wrong: the retriever; right: known without the documents, or the labels are incomplete"
 
 
 def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = "") -> ReportDocument:
@@ -135,7 +135,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
             Notes([*notes, *more]),
             Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", asked]))),
             Paragraph(
-                "Every question, with its answer, verdicts and prompts, stands in report.html of this run. "
+                "report.html in this run's folder has every question with its answer, verdicts and prompts. "
                 f"Ragstone {summary.version}."
             ),
         ],
@@ -195,7 +195,7 @@ def made_blocks(summary: RunSummary, run: Run | None) -> list[Block]:
     return [
         Heading("How it was made", anchor="made", where="page"),
         Pairs(made, where="page"),
-        *([Fold("Manifest: every digest that decides the outcome", whole)] if whole else []),
+        *([Fold("Manifest: the digest of everything that affects the result", whole)] if whole else []),
     ]
 
 
@@ -257,7 +257,7 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
 def _place(row: SystemStanding) -> str:
     if row.comparison is None:
         return "highest mean"
-    return "worse than the best" if row.verdict == "worse" else "cannot be told from the best"
+    return "worse than the best" if row.verdict == "worse" else "no clear difference from the best"
 
 
 def _means_of_systems(summary: RunSummary, most: int | None) -> list[Block]:
@@ -403,7 +403,7 @@ def _brief_blame(blamed: BlameSummary | None) -> list[Block]:
     blocks: list[Block] = [Heading("Blame")]
     for one in blamed.systems:
         whose = f"{one.system}: of" if len(blamed.systems) > 1 else "Of"
-        lost = f"{whose} {plural(one.n_counted, 'counted question')}, {count(one.n_lost)} lost the point."
+        lost = f"{whose} {plural(one.n_counted, 'counted question')}, {count(one.n_lost)} lost their point."
         blocks += [Paragraph(lost), shares_table(one)]
     return blocks
 

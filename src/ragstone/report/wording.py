@@ -88,7 +88,7 @@ def with_level(estimate: Estimate | None) -> str:
     if estimate is None:
         return ""
     if estimate.low is None:
-        return "no interval: the rows do not vary, or all belong together"
+        return "no interval: all rows are alike, or belong to one group"
     return f"{level(estimate)} interval {interval(estimate)}"
 
 
@@ -265,7 +265,7 @@ def cut_off_words(calls: Calls) -> str:
     price = "" if calls.cut_off_cost_usd is None else f", {usd(calls.cut_off_cost_usd)}"
     tokens = plural(calls.cut_off.input + calls.cut_off.output, "token")
     noun = "reply" if calls.cut_off.calls == 1 else "replies"
-    return f" Beside that {count(calls.cut_off.calls)} cut-off {noun}, asked for again: {tokens}{price}."
+    return f" Also {count(calls.cut_off.calls)} cut-off {noun}, asked for again: {tokens}{price}."
 
 
 def reasoning_words(calls: Calls) -> str:
@@ -312,7 +312,7 @@ def cost(calls: Calls) -> str:
         return usd(calls.cost_usd) + listed(calls.list_prices)
     if calls.made + calls.from_ledger == 0:
         return "nothing: no model was called"
-    return "unknown: a model or system has no price in ragstone.toml"
+    return "unknown: ragstone.toml has no price for a model or system"
 
 
 def forecast_lines(forecast: Forecast) -> list[str]:
@@ -339,7 +339,7 @@ def _part(n_tokens: int, what: str) -> str:
 def _grounds(model: ModelForecast) -> str:
     """Return what a model's share rests on: its price, and the calls that lengths are taken from."""
     if model.cost_usd is None:
-        price = "no price known (price_usd_per_million in its table of ragstone.toml gives one)"
+        price = "price unknown (set price_usd_per_million in its table of ragstone.toml)"
     elif model.list_price_read:
         price = f"list price read on {model.list_price_read}"
     else:
@@ -347,7 +347,7 @@ def _grounds(model: ModelForecast) -> str:
     if model.n_earlier:
         grounds = f"lengths and times as in {plural(model.n_earlier, 'earlier call')}"
     else:
-        grounds = "never asked before, so lengths are assumed (a pilot with --limit 5 tells more)"
+        grounds = "never asked before, so lengths are guessed (try --limit 5 first)"
     return f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."
 
 

@@ -19,15 +19,14 @@ from ragstone.workbench.guard import HOME, Cookies, own_path
 from ragstone.workbench.names import checked_name
 from ragstone.workbench.passwords import check_password
 
-WRONG = "This name and this password do not belong together."
+WRONG = "Wrong name or password."
 TOO_MANY = "Too many attempts: try again in 15 minutes."
-NOT_THE_SAME = "The two passwords differ: type the same one twice."
+NOT_THE_SAME = "The two passwords differ: type the same password twice."
 NO_INVITATION = (
-    "This link is open no more: it was used or revoked, or 7 days have passed. Ask an owner for another one."
+    "This link no longer works: it was used or revoked, or is more than 7 days old. Ask an owner for "
+    "another one."
 )
-NO_ACCOUNTS = (
-    "People log in here only where others than this machine reach the workbench: see docs/accounts.md."
-)
+NO_ACCOUNTS = "Nobody logs in on a workbench that only this machine can reach: see docs/accounts.md."
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -125,7 +124,7 @@ def _invitation(
 ) -> Response[str]:
     invitation = accounts_of(bench).invitation(token)
     if invitation is None:
-        return page(request, "wrong.html", "This link is open no more", status=404, words=NO_INVITATION)
+        return page(request, "wrong.html", "This link no longer works", status=404, words=NO_INVITATION)
     title = "New password" if invitation.person else "Welcome"
     values = {"invitation": invitation, "words": words, "name": name}
     return page(request, "invite.html", title, status=status, **values)
@@ -149,7 +148,7 @@ async def change_password(
     try:
         if not right:
             bench.audit(request, "password not changed")
-            raise DataError(TOO_MANY if right is None else "The password until now is another one.")
+            raise DataError(TOO_MANY if right is None else "The current password is wrong.")
         _check_twice(data.password, data.again)
     except DataError as mistake:
         return page(request, "account.html", "Your account", status=422, words=str(mistake), good=False)
@@ -210,9 +209,9 @@ def see_other(path: str, cookie: str | None = None) -> Response[str]:
 A_PAGE = 50
 PEOPLE = f"{ROOT}/people"
 MAY = {
-    "reader": "looks at everything, changes nothing",
-    "annotator": "labels too",
-    "owner": "changes judges, data sets and accounts too",
+    "reader": "sees everything, changes nothing",
+    "annotator": "also labels",
+    "owner": "also changes judges, data sets and accounts",
 }
 
 

@@ -246,7 +246,7 @@ class Accounts:
         with self._register.changing():
             invitation = self.invitation(token)
             if invitation is None:
-                raise DataError("This invitation is open no more: ask an owner for another one.")
+                raise DataError("This invitation no longer works: ask an owner for another one.")
             self._register.rows("DELETE FROM invitations WHERE id = ?", invitation.id)
             if invitation.person is not None:
                 account = self._known(invitation.person)
@@ -255,11 +255,9 @@ class Accounts:
                 return self._known(account.name)
             name = checked_name(name)
             if self._register.row("SELECT 1 FROM people WHERE key = ?", name_key(name)):
-                raise DataError(f"{name} is a name that somebody has or had here: choose another one.")
+                raise DataError(f"The name {name} is taken: choose another one.")
             if any(look_alike(name, other) for (other,) in self._register.rows("SELECT name FROM people")):
-                raise DataError(
-                    f"{name} looks like a name that somebody has or had here: choose another one."
-                )
+                raise DataError(f"The name {name} looks like one that is taken: choose another one.")
             self._register.rows(
                 "INSERT INTO people (key, name, role, password, created) VALUES (?, ?, ?, ?, ?)",
                 *(name_key(name), name, invitation.role, password, self._now()),

@@ -36,7 +36,7 @@ ROUTES = (
     *(*run_pages.ROUTES, *side_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
 )
 OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
-NO_PAGE = "There is no such page in the workbench. The places above lead to those there are."
+NO_PAGE = "There is no such page in the workbench. Use the links above."
 
 
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
@@ -83,7 +83,7 @@ def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
     if "application/json" in request.headers.get("accept", ""):
         answer: Response[Any] = Response({"detail": words}, status_code=status)
     else:
-        answer = frame.page(request, "wrong.html", "This did not work", status=status, words=words)
+        answer = frame.page(request, "wrong.html", "Something went wrong", status=status, words=words)
     answer.headers.update(getattr(mistake, "headers", None) or {})
     return answer
 
@@ -91,7 +91,7 @@ def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
 def _unfit(found: list[Any]) -> str:
     """Return what is wrong with the values of an address or a form, by their names."""
     told = [f"{one['key']}: {one['message']}" if one.get("key") else str(one["message"]) for one in found]
-    return f"What was asked for does not fit. {'; '.join(told)}."
+    return f"The request is not valid. {'; '.join(told)}."
 
 
 MOVED = (307, [(b"location", f"{ROOT}/".encode()), (b"content-length", b"0")], b"")

@@ -80,7 +80,7 @@ def query_of(request: AnyRequest, kind: type[QueryT]) -> QueryT:
     try:
         return msgspec.convert(dict(request.query_params), kind, strict=False)
     except msgspec.ValidationError as mistake:
-        raise ClientException(f"What was asked for does not fit. {mistake}.") from None
+        raise ClientException(f"The request is not valid. {mistake}.") from None
 
 
 ROOT = "/workbench"

@@ -106,9 +106,10 @@ async def form_token(receive: Receive) -> tuple[str | None, Receive]:
 
 
 HOME = f"{ROOT}/"
-ENDED = "You are logged in no more: log in again, in another tab if you wrote something here."
+ENDED = "You are no longer logged in. Log in again, in another tab if you wrote something here."
 PROXIED = (
-    "This came through a proxy, and here is a workbench for this machine alone. Set public_url in the table "
+    "This request came through a proxy, but this workbench serves only this machine. Set public_url in the "
+    "table "
     "[serve] of ragstone.toml to the address that people open; they then log in."
 )
 OF_PROXIES = {
@@ -118,7 +119,7 @@ OF_PROXIES = {
     *("tailscale-user-login", "x-proxyuser-ip", "x-original-url"),
 }
 """What proxies and tunnels add, beside all that begins with x-forwarded-; a browser sends none of them."""
-OTHER_SITE = "A page of another site sent this, and that is not taken."
+OTHER_SITE = "This request came from another site, so it was refused."
 
 
 class TurnedAway(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,7 +138,7 @@ def foreign(request: AnyRequest, bench: Workbench) -> TurnedAway | None:
         if any(one in OF_PROXIES or one.startswith("x-forwarded-") for one in request.headers):
             return TurnedAway(detail=PROXIED)
         if not is_loopback(name):
-            return TurnedAway(detail=f"{name!r} is no name of this machine.")
+            return TurnedAway(detail=f"{name!r} is not a name of this machine.")
     elif public is not None and name != urlsplit(public).hostname and not is_loopback(name):
         return TurnedAway(detail=f"{name!r} is not the address of this workbench: it is {public}.")
     ours = {host.lower()} | ({urlsplit(public).netloc.lower()} if public else set())
@@ -202,8 +203,8 @@ HEADERS = (
     REFERRER,
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-FORGED = "This page is older than your login, or not of this workbench: load it again, then send it again."
-READS = "{name} is a reader here, and may change nothing. An owner can change that."
+FORGED = "This page is older than your login, or from another workbench: reload it, then send it again."
+READS = "{name} is a reader here and cannot change anything. An owner can change that."
 
 
 def guarded(app: ASGIApp, bench: Workbench, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
@@ -299,5 +300,7 @@ def _told(request: AnyRequest, turned: TurnedAway) -> ASGIApp:
     elif turned.login:
         response = Response(b"", status_code=303, headers={"Location": turned.login})
     else:
-        response = page(request, "wrong.html", "This did not work", status=turned.status, words=turned.detail)
+        response = page(
+            request, "wrong.html", "Something went wrong", status=turned.status, words=turned.detail
+        )
     return response.to_asgi_response(None, request)

@@ -85,7 +85,7 @@ def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> dict[st
     """
     if data.annotator != person.name:
         raise ClientException(
-            f"This was labelled by {data.annotator}, and {person.name} is logged in now: nothing was saved.",
+            f"{data.annotator} labelled this, but {person.name} is logged in now: nothing was saved.",
             status_code=409,
         )
     item_for(opened.queue, person.name, data.place)
@@ -96,7 +96,7 @@ def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> dict[st
         )
     if data.kind == "label":
         if data.score is None:
-            raise DataError("A label without a score: nothing was saved. Give one of the scale.")
+            raise DataError("The label has no score: nothing was saved. Give a score on the scale.")
         on_scale(opened.queue, data.score)
     try:
         _keep(opened, person.name, data, comment)
@@ -194,9 +194,7 @@ def decide(
     """
     before = next((one for one in differences(opened) if one.item.place == data.place), None)
     if before is None:
-        raise DataError(
-            f"nobody differs on item {data.place + 1} of {name!r} (any more): load the page again."
-        )
+        raise DataError(f"nobody differs on item {data.place + 1} of {name!r} any more: reload the page.")
     comment = (data.comment or "").strip()[:LONGEST_COMMENT]
     opened.marks.adjudicate(person.name, data.place, opened.texts[data.place], data.score, comment)
     bench.audit(request, "difference settled", queue=name, item=data.place + 1)

@@ -56,7 +56,7 @@ def judgements_of(bench: Workbench, queue: Queue) -> list[Judgement]:
     """
     path = rows_file(bench.runs.find(queue.source), "judgements")
     if path is None:
-        raise DataError(f"The run {queue.source!r} holds no judgements any more.")
+        raise DataError(f"The run {queue.source!r} no longer has judgements.")
     return [
         row for row in read_rows(path, Judgement) if (row.judge, row.metric) == (queue.judge, queue.metric)
     ]
@@ -67,8 +67,8 @@ NEW = "new"
 WAY_WORDS: dict[Way, str] = {
     "stratified": "at random, spread over systems and scores",
     "random": "at random",
-    "ppi": "where a label narrows the corrected mean most",
-    "uncertain": "mostly those the judge is unsure of",
+    "ppi": "where a label helps the corrected mean most",
+    "uncertain": "mostly those that the judge is unsure about",
     "disagreement": "mostly those on which judges differ",
 }
 
@@ -199,7 +199,7 @@ def _scale(text: str) -> tuple[float, float] | None:
         return (float(low), float(high))
     except ValueError:
         raise DataError(
-            f"{text!r} is no scale: write the lowest score, a dash, the highest, e.g. 1-5."
+            f"{text!r} is not a scale: write the lowest score, a dash, the highest score, e.g. 1-5."
         ) from None
 
 

@@ -41,7 +41,7 @@ def data_set(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str]) -> 
     """Give a data set: its certificate, and its first questions."""
     one = next((found for found in bench.sets.all() if found.id == set_id), None)
     if one is None:
-        raise NotFoundException("There is no such data set, or it has changed since: see the list of them.")
+        raise NotFoundException("There is no such data set, or it has changed: see the list of data sets.")
     rows = [] if one.wrong else list(islice(read_rows(one.path, Question), SAMPLE))
     certificate = render_blocks(certified_blocks(one.certified)) if one.certified else ""
     return page(request, "data_set.html", one.name, one=one, rows=rows, certificate=certificate)
@@ -110,7 +110,7 @@ def card(request: AnyRequest, bench: AtWorkbench, card_id: FromPath[str]) -> Res
     """Give a report card."""
     one = next((found for found in cards_of(bench) if found.id == card_id), None)
     if one is None:
-        raise NotFoundException("There is no such report card any more: see the list of them.")
+        raise NotFoundException("This report card no longer exists: see the list of report cards.")
     return page(request, "card_page.html", one.card.judge, **WORDS, one=one, card=contained(one.card))
 
 

@@ -230,7 +230,7 @@ def decide(
         edited, quoted = changed(opened, item, data.change or QuestionEdit())
         names = [name for name in FIELDS if getattr(now, name) != getattr(edited, name)]
         if not names:
-            raise ClientException("Nothing was changed. To keep it as it is, accept it.")
+            raise ClientException("Nothing was changed. To keep the question as it is, accept it.")
         given = {"before": values_of(now, names), "after": values_of(edited, names), "evidence": quoted}
     else:
         given = {"evidence": _whole(opened, item.question)}
@@ -261,7 +261,7 @@ def undo(
     """Take back the last decision on a question, or the last of whoever asks; say what stands."""
     last = opened.last(data.question_id) if data.question_id else opened.last_of(person.name)
     if last is None:
-        raise ClientException("There is nothing to take back.")
+        raise ClientException("There is nothing to undo.")
     decision = Decision(
         id=_checked(data.id),
         question_id=last.question_id,
@@ -304,10 +304,10 @@ def mark(opened: AtReview, data: JSONBody[Marking]) -> Quoted:
     """Give what was marked as evidence: of whole characters, offsets in code points, with its words."""
     text = _text(opened, data.document_id)
     if not 0 <= data.start <= data.end <= len(text):
-        raise ClientException("This part of the document is not there: load the page anew.")
+        raise ClientException("This part of the document no longer exists: reload the page.")
     shown = text[data.start : data.end]
     if shown[to_points(shown, data.marked_from) : to_points(shown, data.marked_to)] != data.words:
-        raise ClientException("The document has changed since it was shown: load the page anew.")
+        raise ClientException("The document has changed since it was shown: reload the page.")
     start, end = marked(shown, data.marked_from, data.marked_to)
     start, end = start + data.start, end + data.start
     return Quoted(document_id=data.document_id, start=start, end=end, text=text[start:end])
@@ -358,8 +358,8 @@ def changed(
         raise DataError(f"A text is longer than {LONGEST_TEXT:,} characters.")
     if edited.answerable is False and (edited.reference or edited.evidence):
         raise DataError(
-            "What no document answers has no reference and no evidence: remove them, or say that it can be "
-            "answered."
+            "A question that no document answers has no reference and no evidence: remove them, or say that "
+            "it can be answered."
         )
     return edited, quoted
 
@@ -374,7 +374,8 @@ def _verified(opened: OpenReview, quoted: list[Quoted]) -> list[Quoted] | None:
     for one in found or ():
         if unique[one.document_id, one.start, one.end].text != one.text:
             raise DataError(
-                f"The document {one.document_id} has changed: other words stand there now. Mark them anew."
+                f"The document {one.document_id} has changed, and its text is different there. Mark the "
+                "evidence again."
             )
     return found
 

@@ -44,7 +44,7 @@ STATES = {
     "accepted": "accepted",
     "edited": "edited",
     "rejected": "rejected",
-    "look": "to be looked at again",
+    "look": "needs another look",
 }
 FROM = {"": "all", "passed": "passed", "lost": "lost"}
 SHOWN_APART = {
@@ -119,9 +119,7 @@ class OpenReview:
             self._take()
             if decision.id in self._known:
                 if self._known[decision.id] != decision:
-                    raise ClientException(
-                        "Another decision has this id: load the page anew, then decide again."
-                    )
+                    raise ClientException("Another decision has this id: reload the page, then decide again.")
                 return None
             last = self.last(decision.question_id)
             if (last.id if last else "") != stands:
@@ -153,9 +151,9 @@ class OpenReview:
         """Return what was decided last on a question, in words."""
         last = self.last(question_id)
         if last is None:
-            return "What was decided on this question was taken back in the meantime."
+            return "The decision on this question has since been undone."
         said = f", for {last.reason}" if last.reason else ""
-        return f"{last.person} has {OUTCOMES[last.decision]} this question in the meantime{said}."
+        return f"{last.person} has since {OUTCOMES[last.decision]} this question{said}."
 
     def counts(self) -> Counter[str]:
         """Return how many questions have each outcome; `undecided` and `look` among them."""
@@ -202,11 +200,11 @@ class Reviews:
 
 def _check_undo(decision: Decision, last: Decision | None, person: Person) -> None:
     if last is None or last.id != decision.undoes:
-        raise ClientException("Only the last decision on a question can be taken back.")
+        raise ClientException("Only the last decision on a question can be undone.")
     if last.person != person.name and not person.may("owner"):
         raise PermissionDeniedException(
-            f"{last.person} decided this: you may decide anew, but only {last.person} or an owner may take "
-            "it back."
+            f"{last.person} decided this: you may decide again, but only {last.person} or an owner may undo "
+            "it."
         )
 
 
@@ -369,7 +367,7 @@ def shown_spans(opened: OpenReview, question: Question) -> tuple[list[Quoted], s
         elif not 0 <= span.start < span.end <= len(text):
             wrong = (
                 f"Its evidence [{span.start}:{span.end}] is no part of the document {span.document_id}, "
-                f"which has {len(text):,} characters: mark it anew."
+                f"which has {len(text):,} characters: mark it again."
             )
         else:
             words = text[span.start : span.end]

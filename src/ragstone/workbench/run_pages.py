@@ -235,10 +235,10 @@ def told_columns(bench: Workbench, folder: Path) -> list[ColumnView]:
 
 
 def _no_question(name: str) -> NotFoundException:
-    return NotFoundException(f"There is no question {name!r} in this run, or it has been made anew since.")
+    return NotFoundException(f"There is no question {name!r} in this run, or the run has been made again.")
 
 
-AGAIN = "Run the same command again to go on: what is in the ledger is not asked or paid for twice."
+AGAIN = "Run the same command again to go on: no call in the ledger is paid for twice."
 
 
 class Progressed(msgspec.Struct, frozen=True, kw_only=True):
@@ -264,7 +264,7 @@ def progressed(found: RunProgress | None, now: float) -> Progressed:
             why = found.words or "no reason was given."
             words = f"It failed while {found.stage}, {_rows(found)}: {why} {AGAIN}"
         case "dead":
-            words = f"Its process ended without a word while {found.stage}, {_rows(found)}. {AGAIN}"
+            words = f"Its process ended without an error message while {found.stage}, {_rows(found)}. {AGAIN}"
     return Progressed(life=life, words=words, share=share)
 
 

@@ -120,7 +120,7 @@ class Runs:
         name = folder.name.encode(errors="replace").decode()
         broken = RunEntry(id=f"{index}/{name}", name=name, folder=folder, written=0.0, kind="")
         if name != folder.name:
-            return msgspec.structs.replace(broken, wrong="The folder's name is no text in UTF-8: rename it.")
+            return msgspec.structs.replace(broken, wrong="The folder's name is not valid UTF-8: rename it.")
         try:
             stats = list(stats_of(folder))
         except OSError as mistake:
@@ -176,7 +176,9 @@ def _summarised(entry: RunEntry) -> RunEntry:
     except DataError as mistake:
         return msgspec.structs.replace(entry, wrong=str(mistake))
     lacks = (
-        None if rows_file(entry.folder, "judgements") else "Its judgements are missing: no row can be opened."
+        None
+        if rows_file(entry.folder, "judgements")
+        else "Its judgements are missing, so no row can be opened."
     )
     return msgspec.structs.replace(
         entry,
@@ -262,8 +264,8 @@ def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
     summary = judgements_alone(folder.name, metrics, [])
     models = [metric.model for metric in metrics if metric.model != NO_MODEL]
     told = (
-        "This folder holds no summary.json: the means were worked out here, from the judgements alone. "
-        "Questions of one document were taken as independent."
+        "This folder has no summary.json, so the means were computed from the judgements. Questions about "
+        "one document were treated as independent."
     )
     return msgspec.structs.replace(
         summary,

@@ -109,7 +109,7 @@ async def _with_assistant(settings: "Settings", bound: "socket.socket") -> None:
         say(f"The chat page is at {address}, the API at {address}/v1.")
         say(f"The workbench is at {address}/workbench/. Ctrl-C stops both.")
 
-    say("Getting ready: the first start embeds what questions are compared with, later ones have it.")
+    say("Getting ready: the first start computes embeddings; later starts reuse them.")
     async with open_assistant(settings) as assistant:
         for part, state in (await assistant.health()).items():
             if state != "ok":

@@ -81,7 +81,7 @@ class Sets:
             if entry.id == set_id:
                 return entry
         raise NotFoundException(
-            "There is no such data set here. It may have been moved: see the list of them."
+            "There is no such data set here. It may have been moved: see the list of data sets."
         )
 
     def all(self) -> list[DataSet]:

@@ -29,7 +29,8 @@ def test_the_flag_makes_it_a_race(grid):
     ran = ragstone("bench", "answerers", "--race")
     assert ran.code == 0, ran.err
     said = " ".join(ran.out.split())
-    assert "Race under gold, by correctness: good · gold stands alone after 10 of 40 questions" in said
+    assert "Race under gold, by correctness: good · gold is the only one left after 10 of 40 "
+    "questions" in said
     assert "poor · gold stopped after 10 questions" in said
     assert "75 % saved" in said
 
@@ -156,7 +157,8 @@ def test_a_race_whose_rivals_could_not_be_asked_says_nothing_of_which_is_better(
     fake_openai.script = lambda body: fail(401, "no key") if body["model"] == "poor" else answers(body)
     said = shown(bench_answerers(settings))
     assert (
-        "good · retrieved stands alone after 10 of 40 questions. poor · retrieved could not be asked" in said
+        "good · retrieved is the only one left after 10 of 40 questions. poor · retrieved could not be "
+        "asked" in said
     )
     assert "no other is better" not in said
 
@@ -165,7 +167,7 @@ def test_page_and_terminal_say_how_it_went(settings):
     summary = bench_answerers(settings)
     page = (answer_bench_folder(settings) / "report.html").read_text()
     for said in (page, shown(summary)):
-        assert "good · retrieved stands alone after 10 of 40 questions" in said
+        assert "good · retrieved is the only one left after 10 of 40 questions" in said
         assert "With 95 % confidence no other is better" in said
         assert "poor · retrieved stopped after 10 questions: worse than good · retrieved by 1" in said
         assert "75 % saved; 60 calls of models, of answers and judgements, instead of about 240" in said

@@ -306,7 +306,7 @@ def test_judge_of_one_score_stands_aside_where_the_order_is_compared():
     human = [0, 1, 2, 3] * 5
     cells = judged(cell("a", scale=(0, 3)), human), judged(cell("b", scale=(0, 3)), [1] * 20)
     [aside] = board_of(human, *cells, measure="Spearman").aside
-    assert (aside.cell.name, aside.reason) == ("b", "it gave one and the same score throughout")
+    assert (aside.cell.name, aside.reason) == ("b", "it gave the same score every time")
 
 
 def test_differences_that_happen_to_be_0_or_1_are_no_proportion():

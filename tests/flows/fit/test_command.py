@@ -39,7 +39,7 @@ def test_a_cascade_is_fitted_written_and_used(judged):
         0,
         "Cascade in steps.toml. Use it: ragstone judge SHEET --judge steps.toml\n",
     )
-    assert "containment says yes from 0.5 on and hands on scores from 0 to 0." in ran.out
+    assert "containment says yes from 0.5 on and passes on scores from 0 to 0." in ran.out
     cheap, dear = load_judge(judged / "steps.toml").members
     assert (cheap.judge, dear.judge) == ("containment", "token_f1")
     again = ragstone("judge", "answers.jsonl", "--judge", "steps.toml", "-o", "again.jsonl")

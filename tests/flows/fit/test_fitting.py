@@ -201,7 +201,7 @@ def test_two_models_of_one_judge_are_told_apart():
     [
         ({"cheap": "token_f1"}, DataError, "no judgement by token_f1 .* it holds containment"),
         ({"cheap": "contain"}, ConfigError, "unknown judge 'contain'"),
-        ({"cheap": "containment", "dear": "containment"}, ConfigError, "the same. Give two judges"),
+        ({"cheap": "containment", "dear": "containment"}, ConfigError, "the same. Name two different judges"),
         ({"cheap": "containment", "agreement": 1}, ConfigError, "agreement 1: give a share"),
         ({"cheap": "containment", "test_share": 1}, ConfigError, "test share 1: give a share"),
         ({"cheap": "containment", "name": "My cascade"}, ConfigError, "name 'My cascade'"),

@@ -51,7 +51,7 @@ def test_what_was_read_and_judged_is_told(fake_openai, tmp_path):
     assert ran.code == 0
     assert "7 rows read: 6 new, 0 known already." in ran.err
     assert "log.jsonl:6: not valid JSON" in ran.err
-    assert "The time of 1 row cannot be understood." in ran.err
+    assert "The time of 1 row is not in a known format." in ran.err
     assert "Forecast: about 6 calls" in ran.err
     assert "6 exchanges judged now, 6 calls." in ran.err
     assert "in the sample: 6 (100 %), 6 judged by all, 0 left" in ran.out
@@ -121,7 +121,7 @@ def test_an_open_alarm_is_exit_code_1(fake_openai, tmp_path):
     ran = ragstone("watch", "log.jsonl", "--judgements", "judgements.jsonl")
     assert ran.code == 1
     assert "ALARM: answered fell from 0.950 to 0.500 since 2026-02-10" in ran.out
-    assert "1,600 judgements taken in, 0 of no exchange here" in ran.err
+    assert "1,600 judgements added, 0 for exchanges that are not stored" in ran.err
     assert fake_openai.n_requests == 0
 
 

@@ -26,8 +26,8 @@ def test_what_was_judged_is_told():
         canaries=True,
     )
     assert judged_line(summary) == (
-        "2 exchanges judged now, 1 call; canaries judged again; the budget of the day is spent: the rest is "
-        "judged on a later day."
+        "2 exchanges judged now, 1 call; canaries judged again; today's budget is spent: the rest is judged "
+        "on a later day."
     )
 
 
@@ -41,7 +41,7 @@ def test_what_was_read_is_told():
         "2 rows without a question, left out.",
         "1 row without a time under a name that is known.",
         "The feedback of 1 row is not on its scale, feedback_scale of [monitor].",
-        "a: replaced or cut off since the last time; read anew.",
+        "a: replaced or truncated since the last time; read again from the start.",
         "1 row cannot be read, the first of them:",
         "  a:1: broken",
     ]

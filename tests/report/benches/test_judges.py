@@ -59,7 +59,7 @@ def bench(words="judge", *, cells=None, repeats=2):
 def test_page_says_what_to_take_and_answers_the_three_questions():
     text = page_text(judge_bench_document(bench()))
     assert "judge · dear agrees best with people: exact agreement 0.97" in text
-    assert "Not distinguishable from it: judge@shots=2 · cheap." in text
+    assert "No clear difference from judge@shots=2 · cheap." in text
     assert "The cheapest of these: judge@shots=2 · cheap (100.00 USD for 1,000)." in text
     assert "judge · dear is better than containment, the best without a model, by 0.29" in text
     assert "yes: better than containment by 0.29" in text
@@ -94,13 +94,13 @@ def test_without_prices_there_is_no_chart_and_the_page_says_unknown():
 def test_repeats_are_shown_with_their_spread():
     text = page_text(judge_bench_document(bench()))
     assert "judge · dear 0.975, 0.963 0.009 1.2 %" in text  # 78 and 77 of 80; one of 80 changed
-    assert "The same again" not in page_text(judge_bench_document(bench(cells=[judged(cell("a"), HUMAN)])))
+    assert "Unchanged" not in page_text(judge_bench_document(bench(cells=[judged(cell("a"), HUMAN)])))
 
 
 def test_terminal_shows_the_same_in_100_columns():
     text = shown(judge_bench_document(bench()))
     assert max(cell_len(line) for line in text.splitlines()) <= 100
-    for said in ("= best?", "Does the judge fit the model?", "The same again", "without a place", "USD/1000"):
+    for said in ("= best?", "Does the judge fit the model?", "Unchanged", "not ranked", "USD/1000"):
         assert said in text
     assert "judge@shots=2 · cheap, 10.0 times cheaper" in text
     long = shown(judge_bench_document(bench("a judge of many words " * 6)))
@@ -119,11 +119,11 @@ def test_no_judge_that_is_better_than_the_baseline_is_said():
 def test_where_all_stand_aside_nothing_is_recommended():
     aside = bench(cells=[judged(cell("a", scale=(0, 100)), [50.0] * 80)])
     assert aside.choice is None
-    assert "No cell could be placed" in recommendation(aside)[0]
-    assert "one and the same" in page_text(judge_bench_document(aside)) or "threshold" in page_text(
+    assert "No cell could be ranked" in recommendation(aside)[0]
+    assert "the same score every time" in page_text(judge_bench_document(aside)) or "threshold" in page_text(
         judge_bench_document(aside)
     )
-    assert "No cell could be placed" in shown(judge_bench_document(aside))
+    assert "No cell could be ranked" in shown(judge_bench_document(aside))
 
 
 def test_contrast_says_what_is_the_same_in_both():

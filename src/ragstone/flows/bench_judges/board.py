@@ -304,7 +304,7 @@ def _candidate(
     worth = worths(row, answers.measure)
     agreement = _agreement(row, answers)
     if worth is None or (answers.measure == "Spearman" and "Spearman" not in agreement):
-        same = "it gave one and the same score throughout"
+        same = "it gave the same score every time"
         reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
         return Aside(cell=one.cell, reason=reason, agreement=agreement, file=one.file)
     return RankedCell(

@@ -149,7 +149,7 @@ async def judge_cell(
     """Return the judgements of one cell. Raises ModelError when no call can succeed."""
     judge, meter = grid.judges[cell.judge], Meter()
     context = await judge_context(session, [judge], None if cell.model == NO_MODEL else cell.model)
-    # A judge that asks no model says the same each time.
+    # A judge that calls no model gives the same result each time.
     n_runs = session.settings.bench.judges.repeats if judge.needs_model else 1
     runs = []
     for run in range(n_runs):

@@ -67,7 +67,7 @@ def _card_note(plan: BlamePlan) -> list[str]:
         if (card.judge, card.metric, card.model) == (lead.judge, lead.metric, lead.model) and exact:
             return [
                 f"By its report card {card.judge} agrees with people on {number(exact.value)} of "
-                f"{plural(card.n, 'labelled answer')}; where it does not, the error is its own."
+                f"{plural(card.n, 'labelled answer')}; where it does not, the error is the judge's."
             ]
     return []
 

@@ -129,7 +129,7 @@ def _retrieval(facts: PointFacts) -> Assigned | None:
     if facts.found or (gold is not None and not gold.right):
         return None
     if facts.found is None:
-        known = f"With {where} in hand the answer is right, but" if gold else "Nobody asked again, and"
+        known = f"With {where} in hand the answer is right, but" if gold else "No model was asked again, and"
         said = f"{known} it cannot be told whether a relevant document was among the contexts."
         return Assigned("cannot tell", "cannot tell", said)
     ending = (

@@ -79,7 +79,9 @@ def fit_cascade(
     first = _judged(rows_of, str(cheap))
     second = _judged(rows_of, str(dear) if dear else _other(rows_of, first))
     if first.member == second.member:
-        raise ConfigError(f"{cheap}: the cheap judge and the dear one are the same. Give two judges.")
+        raise ConfigError(
+            f"{cheap}: the cheap judge and the expensive one are the same. Name two different judges."
+        )
     answers, keys, questions, n_left_out = _labelled(first, second, labels, yes_from)
     aside = _set_aside(len(questions), test_share, seed)
     if aside.all():
@@ -160,7 +162,7 @@ def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _JudgeRows) ->
     if len(others) != 1:
         listed = f"it holds {', '.join(others)}" if others else "it holds no other"
         raise ConfigError(
-            f"which is the dear judge? Beside {first.judge.name}, {listed}. Name it with --dear."
+            f"which is the expensive judge? Beside {first.judge.name}, {listed}. Name it with --dear."
         )
     return others[0]
 

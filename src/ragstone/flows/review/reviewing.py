@@ -92,7 +92,7 @@ class DocumentTexts:
         except msgspec.DecodeError:
             raw = {}
         if raw.get("id") != name:
-            raise DataError(f"{self.path} has changed while it was read: load the page anew.")
+            raise DataError(f"{self.path} has changed while it was read: reload the page.")
         return parse_row(raw, Document).text
 
 

@@ -13,7 +13,7 @@ def read_lines(read: ReadCounts) -> list[str]:
     if read.without_question:
         lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
     if read.unread_times:
-        lines.append(f"The time of {plural(read.unread_times, 'row')} cannot be understood.")
+        lines.append(f"The time of {plural(read.unread_times, 'row')} is not in a known format.")
     elif read.without_time:
         lines.append(f"{plural(read.without_time, 'row')} without a time under a name that is known.")
     if read.unread_feedback:
@@ -21,7 +21,9 @@ def read_lines(read: ReadCounts) -> list[str]:
             f"The feedback of {plural(read.unread_feedback, 'row')} is not on its scale, feedback_scale of "
             "[monitor]."
         )
-    lines += [f"{path}: replaced or cut off since the last time; read anew." for path in read.anew]
+    lines += [
+        f"{path}: replaced or truncated since the last time; read again from the start." for path in read.anew
+    ]
     if read.malformed:
         lines.append(f"{plural(read.malformed, 'row')} cannot be read, the first of them:")
         lines += [f"  {one}" for one in read.shown]
@@ -33,10 +35,11 @@ def judged_line(summary: WatchSummary) -> str:
     parts = [f"{plural(summary.judged, 'exchange')} judged now, {plural(summary.calls.made, 'call')}"]
     if summary.given or summary.unplaced:
         parts.append(
-            f"{plural(summary.given, 'judgement')} taken in, {count(summary.unplaced)} of no exchange here"
+            f"{plural(summary.given, 'judgement')} added, {count(summary.unplaced)} for exchanges that are "
+            "not stored"
         )
     if summary.canaries:
         parts.append("canaries judged again")
     if summary.cut_off:
-        parts.append("the budget of the day is spent: the rest is judged on a later day")
+        parts.append("today's budget is spent: the rest is judged on a later day")
     return "; ".join(parts) + "."

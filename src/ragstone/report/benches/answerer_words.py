@@ -148,8 +148,8 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoa
     said = f"{condition}: {first.cell.label} has the highest {value}"
     if not alike and n_worse == len(rows) - 1:
         return f"{said}; {'the other is' if n_worse == 1 else 'all others are'} worse."
-    told = f"; not distinguishable from it: {', '.join(alike)}" if alike else ""
-    worse = f"; {plural(n_worse, 'cell')} shown to be worse" if n_worse else ""
+    told = f"; no clear difference from {', '.join(alike)}" if alike else ""
+    worse = f"; {plural(n_worse, 'cell')} clearly worse" if n_worse else ""
     stopped = f"; {plural(n_stopped, 'cell')} stopped early" if n_stopped else ""
     return f"{said}{told}{worse}{stopped}."
 
@@ -239,7 +239,7 @@ def role_told(role: Role) -> str:
     name = role.judge if role.judge == role.metric else f"{role.judge} ({role.metric})"
     if role.model == NO_MODEL:
         beaten = (
-            f"; it stands in for {' and '.join(role.instead_of)}, no better than a baseline"
+            f"; it replaces {' and '.join(role.instead_of)}, no better than a baseline"
             if role.instead_of
             else ""
         )
@@ -305,8 +305,8 @@ def tag_measures(table: TagTable) -> list[str]:
 
 
 STOPPED = (
-    "Cells that stopped keep the numbers of the questions that they were given. These err on the low side, "
-    "for low scores are why they stopped; they are compared with no other below."
+    "Stopped cells show the numbers of the questions that they got. These numbers are biased low, because "
+    "low scores are why the cells stopped. They are left out of the comparisons below."
 )
 
 
@@ -330,9 +330,10 @@ def race_told(race: RaceReport) -> str:
         return f"Race under {race.condition}: nobody could be asked."
     if len(race.standing) == 1:
         alone = (
-            f"Race under {race.condition}, by {race.measure}: {race.standing[0]} stands alone after {given}"
+            f"Race under {race.condition}, by {race.measure}: {race.standing[0]} is the only one left after "
+            f"{given}"
         )
-        lost = f"{', '.join(race.failed)} could not be asked, which says nothing of how good that is."
+        lost = f"{', '.join(race.failed)} could not be asked, which says nothing about quality."
         if not race.stopped:
             return f"{alone}. {lost}"
         other = "other that could be asked" if race.failed else "other"
@@ -342,8 +343,7 @@ def race_told(race: RaceReport) -> str:
     names = ", ".join(race.standing)
     return (
         f"Race under {race.condition}, by {race.measure}: after {given}, in {rounds}, "
-        f"{len(race.standing)} cannot be told apart: {names}. With {sure} confidence the best of all is "
-        "among them."
+        f"{len(race.standing)} cannot be told apart: {names}. With {sure} confidence the best is among them."
     )
 
 
@@ -359,9 +359,8 @@ def stopped_told(one: StoppedConfiguration) -> str:
 
 def doubt_told(doubt: float) -> str:
     """Return the chance of as much evidence against the best of all, as one time in so many."""
-    if doubt < 1e-6:
-        return "The best would meet such evidence less than once in 1,000,000 races."
-    return f"The best would meet such evidence at most once in {count(int(1 / doubt))} races."
+    often = "less than once in 1,000,000" if doubt < 1e-6 else f"at most once in {count(int(1 / doubt))}"
+    return f"The best would be stopped by such evidence {often} races."
 
 
 def saved_told(race: RaceReport) -> str:

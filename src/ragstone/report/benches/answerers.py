@@ -92,9 +92,9 @@ BRIEF = {"answered": "answered", "answered × faithful": "× faithful", "refused
 SHORT = {"correctness": "correct", "answered × faithful": "a × f"}
 MOST_CONTRASTS = 4  # of one kind where there is little room
 SHARES = (
-    "Of the questions that can be answered: how many were (answered, unanswered); of those that were, how "
-    "many faithfully and to the point; and of all that can be answered, how many were answered and "
-    "faithful, or answered and relevant. Refused is of the questions that cannot be answered."
+    "Answered and unanswered: shares of the answerable questions. Faithful and relevant: shares of those "
+    "that were answered. Answered × faithful, answered × relevant: shares of all answerable questions. "
+    "Refused: share of the unanswerable questions."
 )
 
 
@@ -194,7 +194,7 @@ def _standings(board: AnswerBoard) -> list[Block]:
     columns_: list[Made[AnswerStanding]] = [
         (Column("Verdict", text=True, short=""), lambda row: _verdict(row.verdict)),
         (lead, lambda row: estimated(row.score.mean, "strong") if row.score else "none"),
-        (Column("Short of the best by", where="page"), short_of_best),
+        (Column("Below the best by", where="page"), short_of_best),
         (Column("Scored", where="page"), scored),
         (Column("Without a score", text=True, where="page"), lambda row: without_score(row) or "none"),
         *(share(name) for name in BRIEF if name in columns(board)),
@@ -263,7 +263,7 @@ def _percents(found: Estimate) -> tuple[str, str]:
 
 
 def _prices(board: AnswerBoard) -> list[Block]:
-    measure, table = board.measure.capitalize(), "the table below holds the same numbers"
+    measure, table = board.measure.capitalize(), "the table below has the same numbers"
     priced = priced_condition(board)
     cost = draw_price(board, lambda row: row.spent.usd_each, decade_usd, "0 USD")
     time = draw_price(board, lambda row: row.seconds.p50 if row.seconds else None, decade_s, "0 s")
@@ -293,10 +293,11 @@ def _prices(board: AnswerBoard) -> list[Block]:
         if chart
     ]
     lead = (
-        "Numbers are places of the leaderboard; upwards a mean with its interval. The tables hold the same."
+        "Numbers are ranks on the leaderboard. Upwards: the mean with its interval. The tables have the "
+        "same numbers."
     )
     said = (
-        "As the ledger recorded it, of the answers alone. Answers that failed have their tokens in here, and "
+        "As recorded in the ledger, for the answers only. For failed answers, tokens are included, but "
         "neither time nor cost."
     )
     return [
@@ -318,7 +319,7 @@ def _took(board: AnswerBoard) -> Table:
         ("Calls", lambda row: count(row.spent.n_calls)),
         ("Failed", lambda row: count(row.spent.n_failed)),
     ]
-    return _table(board, "What answers took", columns, caption="What answers took")
+    return _table(board, "Time and cost of the answers", columns, caption="Time and cost of the answers")
 
 
 def _quantiles(board: AnswerBoard) -> list[Block]:
@@ -448,7 +449,7 @@ def totals(summary: AnswerBenchSummary) -> str:
     """Return the calls and tokens of all answers, and what they cost."""
     spent = [row.spent for row in summary.board.standings]
     total = sum_usd(one.cost_usd for one in spent)
-    cost = "cost unknown: a model has no price" if total is None else usd(total)
+    cost = "cost unknown: one model has no price" if total is None else usd(total)
     return (
         f"{plural(sum(one.n_calls for one in spent), 'call')} for answers, "
         f"{count(sum(one.input for one in spent))} tokens in, {count(sum(one.output for one in spent))} out, "

@@ -75,8 +75,8 @@ SHORT = {"quadratic kappa": "q. kappa", "signed error": "signed", "exact agreeme
 MOST_ANSWERS = 15  # to one question; a page has all
 NOTHING = "none"  # the price of a judge that asks no model
 NOT_EQUAL = (
-    "“Cannot tell” is not “equal”: the interval says how large a difference may still be. It knows of no "
-    "other comparison; the verdicts are corrected for all of them."
+    "“Cannot tell” is not “equal”: the interval shows how large a difference may still be. Each interval is "
+    "for one comparison; the verdicts are corrected for all of them."
 )
 
 
@@ -168,7 +168,7 @@ def _standings(board: JudgeBoard) -> list[Block]:
         (Column("Verdict", text=True, short=""), lambda row: verdict(row.verdict)),
         (lead, lambda row: estimated(row.value, "strong")),
         *map(measure, brief),
-        (Column("Short of the best by", where="page"), against_best),
+        (Column("Below the best by", where="page"), against_best),
         *([lost] if failing else []),
         (Column("Without a score", text=True, where="page"), lambda row: statuses(row.statuses) or "none"),
         (Column("USD/1000", where="terminal"), usd_for_1000),
@@ -199,8 +199,8 @@ def _apart(board: JudgeBoard) -> list[Block]:
     ]
     apart = in_one_line([*board.failed, *board.left_out])
     return [
-        *([Heading("Measured, and without a place", level=3)] if board.aside else []),
-        *([table_of("Without a place", board.aside, columns, kind="")] if board.aside else []),
+        *([Heading("Measured, but not ranked", level=3)] if board.aside else []),
+        *([table_of("Not ranked", board.aside, columns, kind="")] if board.aside else []),
         *not_measured({one.name: one.reason for one in apart}),
     ]
 
@@ -218,7 +218,7 @@ def _answers(choice: JudgeChoice) -> list[Block]:
         "Which is better for the same judge?": Listing(
             [f"{contrast_told(one)} ({contrast_where(one)})" for one in shown_first], most=MOST_ANSWERS
         ),
-        "Is the cheaper one with examples as good as the dear one without?": Listing(
+        "Is the cheaper one with examples as good as the expensive one without?": Listing(
             [examples_told(one) for one in examples], most=MOST_ANSWERS
         ),
     }
@@ -232,8 +232,8 @@ def _prices(board: JudgeBoard) -> list[Block]:
     name = measure_name(board)
     better = f" ({direction(board)})" if direction(board) else ""
     lead = (
-        f"Numbers are places of the leaderboard; upwards {name} with its interval{better}, to the right the "
-        "price on a logarithmic scale. The table below holds the same."
+        f"Numbers are ranks on the leaderboard. Upwards: {name} with its interval{better}. To the right: "
+        "the price, on a logarithmic scale. The table below has the same numbers."
     )
     cost = draw_price(board, lambda row: row.spent.usd_each, decade_usd, "0 USD")
     time = draw_price(board, lambda row: row.spent.seconds_each, decade_s, "no model")
@@ -241,7 +241,7 @@ def _prices(board: JudgeBoard) -> list[Block]:
     charts = [
         Drawing(
             chart=chart,
-            label=f"{name} against the {below}; the table below holds the same numbers",
+            label=f"{name} against the {below}; the table below has the same numbers",
             below=below,
             caption=caption,
         )
@@ -257,8 +257,8 @@ def _prices(board: JudgeBoard) -> list[Block]:
         ("Calls", lambda row: count(row.spent.n_calls)),
     ]
     said = (
-        "Time is the recorded time of a judgement's calls, one after the other; many run side by side. Calls "
-        "that failed have their tokens in here, and neither time nor cost."
+        "Time is the total recorded time of a judgement's calls, though many run in parallel. For failed "
+        "calls, tokens are included, but neither time nor cost."
     )
     return [
         Heading("Agreement and price", anchor="price"),
@@ -306,8 +306,8 @@ def _repeats(summary: JudgeBenchSummary) -> list[Block]:
         (Column("Scores that changed", short="scores changed"), lambda row: changed_told(row[1])),
     ]
     return [
-        Heading("The same again", anchor="again"),
-        Paragraph(f"{times} A judge that asks no model says the same each time.", tone="lead"),
+        Heading("Unchanged", anchor="again"),
+        Paragraph(f"{times} A judge that calls no model gives the same result each time.", tone="lead"),
         table_of("Repeated runs", repeated, columns, kind=""),
     ]
 
@@ -364,7 +364,7 @@ def recommendation(summary: JudgeBenchSummary) -> list[str]:
     """Return the result, a few plain sentences."""
     board, choice = summary.board, summary.choice
     if choice is None:
-        return ["No cell could be placed: see what was measured apart, and why."]
+        return ["No cell could be ranked: see “Measured, but not ranked”."]
     said = [_best(board), *_alike(choice, board)]
     if choice.judge is None:
         none = "could be measured" if board.failed else "is in the grid"
@@ -383,9 +383,9 @@ def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
         return ["It is the only cell that was measured."]
     if not choice.alike:
         return ["Every other cell is worse."]
-    said = [f"Not distinguishable from it: {', '.join(choice.alike)}."]
+    said = [f"No clear difference from {', '.join(choice.alike)}."]
     if choice.cheapest is None or choice.price is None:
-        return [*said, "Which of these is the cheapest is not known: prices and times are missing."]
+        return [*said, "The cheapest of these is not known: prices and times are missing."]
     cheapest = next(row for row in board.standings if row.cell.name == choice.cheapest)
     price = told_price(cheapest, choice.price)
     if choice.cheapest == choice.best:

@@ -41,12 +41,12 @@ STUDY = "languages.json"
 NOTHING_SCORED = "No answer could be scored."
 TONES: dict[str, Tone] = {"better": "best", "worse": "open", "cannot tell": "muted"}
 MATRIX = (
-    "Rows are the language of the questions, columns that of the documents in the index. A copy of the right "
+    "Rows: language of the questions. Columns: language of the documents in the index. A copy of the right "
     "document in another language counts as right. Framed: the question's own language."
 )
 SCORED = (
-    "A true/false question counts as right if the answer says the same as the reference in whatever words; "
-    "others by the judge containment."
+    "A true/false question counts as right if the answer means the same as the reference, in any words. "
+    "Other questions are judged by containment."
 )
 
 
@@ -110,7 +110,7 @@ def study_document(study: StudySummary) -> ReportDocument:
                     *study.notes,
                 ]
             ),
-            Heading("All languages against the own one: MRR", anchor="verdict"),
+            Heading("All languages against the question's own: MRR", anchor="verdict"),
             *_verdicts(study.verdicts, "MRR", "Verdicts on retrieval"),
             *_accuracy(study),
             Heading("Every language of questions in every index", anchor="matrix"),
@@ -141,7 +141,7 @@ def _accuracy(study: StudySummary) -> list[Block]:
     if not study.accuracy:
         return []
     return [
-        Heading("All languages against the own one: right answers", anchor="accuracy"),
+        Heading("All languages against the question's own: right answers", anchor="accuracy"),
         Paragraph(SCORED, tone="lead", where="page"),
         *_verdicts(study.accuracy, "right", "Verdicts on answers"),
         Pairs([(f"{one.retriever}, {one.index}", cost_told(one)) for one in study.costs]),

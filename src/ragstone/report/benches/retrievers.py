@@ -179,10 +179,10 @@ def _dot(row: Standing, board: Leaderboard) -> Dot:
 
 def _speed(board: Leaderboard) -> list[Block]:
     lead = (
-        f"Numbers are places of the leaderboard; upwards {board.measure} with its interval, to the right the "
-        "median time of a question, on a logarithmic scale. The table below holds the same."
+        f"Numbers are ranks on the leaderboard. Upwards: {board.measure} with its interval. To the right: "
+        "the median time per question, on a logarithmic scale. The table below has the same numbers."
     )
-    against = f"{board.measure} against the median time of a question; the table below holds the same numbers"
+    against = f"{board.measure} against the median time of a question; the table below has the same numbers"
     columns: list[Made[Standing]] = [
         *PLACES,
         (board.measure, lambda row: number(lead_of(row, board).value)),
@@ -191,7 +191,7 @@ def _speed(board: Leaderboard) -> list[Block]:
         ("Questions/s, all at once", lambda row: throughput(row.timing)),
         (Column("Index", text=True), lambda row: indexed(row.timing)),
     ]
-    said = "Times are of this machine and this hour; they are not part of what is compared."
+    said = "Times depend on this machine and its load; they are not part of the comparison."
     return [
         Heading("Quality and time", anchor="speed"),
         Paragraph(lead, tone="lead"),
@@ -343,9 +343,12 @@ def outcome(board: Leaderboard) -> str:
     if not alike:
         return f"{said}, and every other configuration is worse."
     others = plural(len(alike), "configuration")
-    verb = "is" if len(alike) == 1 else "are"
-    worse = f" {plural(n_worse, 'configuration')} shown to be worse." if n_worse else ""
-    return f"{said}; {others} {verb} not distinguishable from it: {', '.join(alike)}.{worse}"
+    worse = (
+        f" {plural(n_worse, 'configuration')} {'is' if n_worse == 1 else 'are'} clearly worse."
+        if n_worse
+        else ""
+    )
+    return f"{said}, with no clear difference from {others}: {', '.join(alike)}.{worse}"
 
 
 def family(board: Leaderboard) -> str:

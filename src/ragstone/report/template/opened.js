@@ -22,7 +22,7 @@ function answersElement(detail) {
   ]);
   const references = detail.references.length
     ? detail.references.map((reference) => text(reference))
-    : [el("p", { class: "muted" }, detail.answerable === false ? "None: the corpus cannot answer this question." : "None given.")];
+    : [el("p", { class: "muted" }, detail.answerable === false ? "None: the documents cannot answer this question." : "None given.")];
   return el("div", { class: "split" },
     el("div", {}, answers.length ? answers : [el("h3", {}, "Answer"), el("p", { class: "muted" }, "answers.jsonl has none for this question.")]),
     el("div", {}, el("h3", {}, detail.references.length > 1 ? "Reference: any one of" : "Reference"), references));
@@ -35,7 +35,7 @@ function causesElement(detail) {
   return el("div", { class: "causes" }, el("h3", {}, "Why the point was lost"), said);
 }
 function judgementsElement(line, detail) {
-  if (!detail.judgements.length) return el("p", { class: "muted" }, "No judge has seen this question.");
+  if (!detail.judgements.length) return el("p", { class: "muted" }, "No judge has judged this question.");
   const baselinesLast = [...detail.judgements].sort((a, b) => (columns[a.column].model === "none") - (columns[b.column].model === "none"));
   const rows = baselinesLast.map((row) => {
     const column = columns[row.column];
@@ -61,7 +61,7 @@ const OF = { answer: "Statements of the answer", reference: "Statements of the r
 const SAID = {
   answer: ["In the reference: ", "Not in the reference: "],
   reference: ["In the answer: ", "Not in the answer: "],
-  contexts: ["Of use: ", "Of no use: "],
+  contexts: ["Useful: ", "Not useful: "],
 };
 function verdictsElements(verdicts, answer) {
   const sides = [...new Set(verdicts.map((verdict) => verdict.of))];
@@ -174,7 +174,7 @@ function callsElement(line, detail) {
     let found;
     try { found = await callsOf(line); } catch { found = null; }
     waiting.remove();
-    if (!found) return folded.append(el("p", {}, "This browser cannot unpack them: they stand in calls.jsonl.gz of the run."));
+    if (!found) return folded.append(el("p", {}, "This browser cannot unpack them: see calls.jsonl.gz in the run's folder."));
     if (!found.calls.length) return folded.append(el("p", { class: "muted call" }, "This file holds none for this question."));
     folded.append(...found.calls.map((call) => callElement(call, found.shared, line, detail)));
   });

@@ -53,7 +53,7 @@
       content.tabIndex = 0;
       return [role, content];
     }));
-    if (!found.prompts.length) document.getElementById("prompts").textContent = "It asks no model.";
+    if (!found.prompts.length) document.getElementById("prompts").textContent = "It calls no model.";
   }
 
   function asked() {
@@ -67,7 +67,7 @@
 
   async function ask() {
     show(said, "");
-    forecast.textContent = "Working out what a run would ask …";
+    forecast.textContent = "Forecasting …";
     try {
       const found = await post(`${own}/forecast`, asked());
       forecast.textContent = found.lines.join("\n");

@@ -32,9 +32,9 @@ function told(how, n, why, mark) {
   }
   const lost = refused.length ? ` Not taken by the server: ${refused.join(" ")}` : "";
   if (how === "saved" || how === "refused") return trouble(lost.trim());
-  if (how === "login") return trouble(`You are logged in no more. ${waits(n)}${lost}`, "Log in again");
+  if (how === "login") return trouble(`You are no longer logged in. ${waits(n)}${lost}`, "Log in again");
   if (how === "other") return trouble(`${why} ${waits(n)}${lost}`);
-  if (how === "memory") return trouble(`This browser keeps nothing: leave this page open until all is sent (${n}).${lost}`);
+  if (how === "memory") return trouble(`This browser stores nothing: keep this page open until everything is sent (${n}).${lost}`);
   trouble(`The server cannot be reached. ${waits(n)} Go on.${lost}`);
 }
 const outbox = openOutbox(queue, person, told);
@@ -123,8 +123,8 @@ async function show(index) {
       if (mine !== shows) return;
       at("screen").hidden = true;
       showCount();
-      if (mistake.status === 401) trouble("You are logged in no more, so the next question cannot be loaded.", "Log in again");
-      else trouble(mistake.status && mistake.status < 500 ? mistake.message : "The next question cannot be loaded: the server cannot be reached. What you labelled is kept, and this is tried again by itself.");
+      if (mistake.status === 401) trouble("You are no longer logged in, so the next question cannot be loaded.", "Log in again");
+      else trouble(mistake.status && mistake.status < 500 ? mistake.message : "The next question cannot be loaded: the server cannot be reached. What you labelled is kept, and the page keeps trying.");
       if (!mistake.status || mistake.status >= 500 || mistake.status === 401) setTimeout(() => { if (mine === shows) show(now).then(outbox.flush); }, 1500);
       return;
     }
@@ -230,7 +230,7 @@ at("keys").querySelector("button").addEventListener("click", () => at("keys").cl
 async function begin() {
   let mine;
   try { mine = await ask("/mine"); } catch (mistake) {
-    trouble(mistake.status ? mistake.message : "The server cannot be reached: this is tried again by itself.");
+    trouble(mistake.status ? mistake.message : "The server cannot be reached: the page keeps trying.");
     return setTimeout(begin, 2000);
   }
   trouble("");

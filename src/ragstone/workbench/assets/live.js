@@ -19,7 +19,7 @@
           else bar.value = told.share;
         }
       } catch {
-        if (++failed > 2) words.textContent = "The workbench does not answer. Is `ragstone serve` still running? This page keeps asking.";
+        if (++failed > 2) words.textContent = "The workbench does not answer. Is `ragstone serve` still running? This page keeps trying.";
       }
       setTimeout(look, EVERY_MS);
     };

@@ -52,7 +52,7 @@ async function overtaken(words, again) {
   if (!now) return tell(`${words} Nothing was changed.`);
   tell(`${words} Nothing was changed by you so far.`,
     button("See it", () => { keep(); location.reload(); }),
-    button("Decide all the same", () => { stands = now.stands; saidBox.hidden = true; again(); }));
+    button("Decide anyway", () => { stands = now.stands; saidBox.hidden = true; again(); }));
 }
 function failed(mistake, again) {
   keep();
@@ -99,7 +99,7 @@ rejecting?.querySelector("form").addEventListener("submit", (event) => {
   const reason = rejecting.querySelector("input[name=reason]:checked")?.value;
   const comment = byId("comment").value.trim();
   if (!reason) return (byId("reject-said").textContent = "Choose a reason: press its number.");
-  if (reason === "other" && !comment) return (byId("reject-said").textContent = "Say in words why.");
+  if (reason === "other" && !comment) return (byId("reject-said").textContent = "Write a reason.");
   rejecting.close();
   decide("reject", { reason, comment: comment || null });
 });
@@ -172,7 +172,7 @@ function restore() {
   evidence = was.evidence;
   edit();
   drawPassages();
-  tell(was.stands === stands ? "This is what you typed before and did not save." : "This is what you typed before and did not save; somebody has decided on this question since.");
+  tell(was.stands === stands ? "You typed this earlier and did not save it." : "You typed this earlier and did not save it. Somebody has since decided on this question.");
 }
 function moreReferences() {
   const made = element("textarea", "", { dir: "auto", rows: "2", "aria-label": `Reference ${referenceFields().length + 1}` });

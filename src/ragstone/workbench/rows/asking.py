@@ -153,7 +153,7 @@ def place_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
 def _chosen_columns(chosen: RowFilter, columns: Sequence[ColumnView]) -> list[int]:
     if chosen.judge is not None:
         if not 0 <= chosen.judge < len(columns):
-            raise DataError("There is no such judge in this run: open its page anew.")
+            raise DataError("There is no such judge in this run: reload the run's page.")
         return [chosen.judge]
     asked = [at for at, column in enumerate(columns) if column.model != "none"]
     return asked or list(range(len(columns)))
