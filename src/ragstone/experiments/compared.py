@@ -135,8 +135,7 @@ class SpentFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpentComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Time and cost of the answers: `seconds`, `tokens` or `usd` each, over the n questions where both say
-    so.
+    """Time or cost of an answer: `seconds`, `tokens` or `usd`, over the n questions where both say so.
 
     unknown_a, unknown_b: answers that do not say so, which count nowhere and not as 0. mean: None where no
     question has both. median: of seconds.

@@ -318,8 +318,8 @@ def outcome(comparison: Comparison) -> str:
     for verdict, words in (("worse", "worse in"), ("better", "better in"), ("cannot tell", "")):
         names = [full_name(row, comparison) for row in in_order(comparison) if row.verdict == verdict]
         if names:
-            parts.append(f"{words or 'no clear difference in'} {_listed(names)}")
-    said = "; ".join(part if part.startswith("no clear") else f"B is {part}" for part in parts)
+            parts.append(f"{words or 'cannot tell whether B differs in'} {_listed(names)}")
+    said = "; ".join(part if part.startswith("cannot") else f"B is {part}" for part in parts)
     return said[0].upper() + said[1:] + "."
 
 

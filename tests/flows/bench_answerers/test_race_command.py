@@ -29,8 +29,7 @@ def test_the_flag_makes_it_a_race(grid):
     ran = ragstone("bench", "answerers", "--race")
     assert ran.code == 0, ran.err
     said = " ".join(ran.out.split())
-    assert "Race under gold, by correctness: good · gold is the only one left after 10 of 40 "
-    "questions" in said
+    assert "Race under gold, by correctness: good · gold is the only one left after 10 of 40" in said
     assert "poor · gold stopped after 10 questions" in said
     assert "75 % saved" in said
 
