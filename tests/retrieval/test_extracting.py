@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import lists, text
 
+from ragstone.corpus.tokens import function_words
 from ragstone.retrieval.extracting import best_sentences
 
 SOIL = "Clay holds water well. Sandy soil needs 12 mm of water a week in May. Farmers like it."
@@ -78,3 +79,19 @@ def test_what_is_found_stands_where_it_says(question, passages):
     for one in best_sentences(question, passages, threshold=0):
         assert passages[one.passage][one.start : one.end] == one.text
         assert 0 <= one.score <= 1
+
+
+def test_words_that_only_ask_count_less():
+    # Three sentences. One holds seeds and hole, ln(1 + 4 / 2) = 1.099 each. No sentence holds the other seven
+    # words: 7 * 0.3 * ln(1 + 4) = 3.380. So 2.197 of 5.577 is held; at full weight it were 2.197 of 13.463.
+    (found,) = best_sentences(
+        "How many seeds should there be in each hole?", [PUMPS, "A hole holds two seeds."]
+    )
+    assert found.score == pytest.approx(0.394, abs=1e-3)
+    assert found.text == "A hole holds two seeds."
+
+
+def test_function_words_are_those_of_the_languages_that_are_named():
+    assert {"how", "wie"} <= function_words()
+    assert "how" in function_words(("en", "fr"))
+    assert "wie" not in function_words(("en", "fr"))

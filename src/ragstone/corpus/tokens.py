@@ -1,6 +1,6 @@
 """Text of any script -> tokens, and tokens -> the terms that lexical search matches on.
 
-No language is guessed and no word list is used: the same function serves every language, so that a
+No language is guessed and no word list is used for these: the same function serves every language, so that a
 question and a document in the same language always meet.
 """
 
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from itertools import islice, pairwise
 from operator import add
+
+from ragstone.config import read_library
 
 PREFIX = 5
 _PLANES = (range(0x33480), range(0xE0100, 0xE01F0))  # where letters, digits and marks can be
@@ -89,6 +91,22 @@ def word_terms(word: str) -> list[str]:
 def without_article(word: str) -> str:
     """Return a word, folded as `tokenize` folds it, without the Arabic article and its particles."""
     return _ARABIC_ARTICLE.sub("", word)
+
+
+@cache
+def function_words(langs: tuple[str, ...] = ()) -> frozenset[str]:
+    """Return the words that say little of what a question asks, as `tokenize` gives them.
+
+    langs: codes of languages; those of all tables of library/function_words.toml together if none is given,
+    for texts mix them.
+    """
+    tables = read_library("ragstone.corpus", "function_words.toml")
+    listed = [
+        f"{table.get('drop', '')} {table.get('asking', '')} {' '.join(table.get('same', []))}"
+        for lang, table in tables.items()
+        if not langs or lang in langs
+    ]
+    return frozenset(tokenize(" ".join(listed)))
 
 
 def _with_prefix(word: str) -> list[str]:

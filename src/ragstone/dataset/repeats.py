@@ -29,9 +29,10 @@ SHORTEST_PLURAL = 4
 
 
 class RepeatWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What library/function_words.toml says of a language."""
+    """What corpus/library/function_words.toml says of a language. asking: not used here."""
 
     drop: str = ""
+    asking: str = ""
     same: list[str] = []
     bound: str = ""
     polite: list[str] = []
@@ -109,8 +110,8 @@ def content_of(text: str) -> list[str]:
 
 
 @cache
-def function_words() -> frozenset[str]:
-    """Return the function words of all languages of library/function_words.toml, folded."""
+def _moving_words() -> frozenset[str]:
+    """Return the words that questions may have or lack, of all languages, folded."""
     return frozenset(_languages())
 
 
@@ -186,7 +187,7 @@ def _any_of(phrases: Sequence[str]) -> re.Pattern[str] | None:
 
 @cache
 def _library() -> dict[str, RepeatWords]:
-    return msgspec.convert(read_library("ragstone.dataset", "function_words.toml"), dict[str, RepeatWords])
+    return msgspec.convert(read_library("ragstone.corpus", "function_words.toml"), dict[str, RepeatWords])
 
 
 # "Did A beat B" and "did B beat A" have the same words. Of neighbours in a ring, a phrase that moved breaks
@@ -275,7 +276,7 @@ def _same_order(content: Sequence[str], other: Sequence[str]) -> bool:
     """
     if not content:
         return False
-    moving = function_words()
+    moving = _moving_words()
     one, two = ([word for word in words if word not in moving] for words in (content, other))
     n_moved = sum(left != right for left, right in zip(one, two, strict=True))
     if n_moved == 0 or len(one) == 2:

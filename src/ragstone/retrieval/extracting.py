@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence, Set
 import msgspec
 
 from ragstone.corpus.sentences import Span, sentence_spans
-from ragstone.corpus.tokens import search_terms
+from ragstone.corpus.tokens import function_words, search_terms, tokenize
 
 # Chosen on half of the documents of agxqa, squad2, clapnq; benchmarks/extractive.py measures on the others.
+FUNCTION_WORD = 0.3  # of the weight of another word that as many sentences hold
 BESIDE = 0.3  # what a word of the question counts that stands in the title or the sentence before
 FIRST = 0.3  # for a sentence of the first passage: the retriever saw more of the passage than one sentence
 THRESHOLD = 0.34  # below it: nine of ten questions about something else, one of five that is answered
@@ -58,10 +59,10 @@ def best_sentences(
     passage, None for one without. A list belongs to the line before it that ends in a colon. A sentence that
     is a question, or says nothing that the question does not, is no answer.
 
-    The score is the share of the question's words, each weighed by how few of these sentences hold it, that
-    the sentence holds; those of its title and of the sentence before it count BESIDE. The first passage has
-    FIRST of advantage in the order. Where the best sentence has less than the threshold, nothing answers; a
-    threshold of 0 always answers, if any sentence can. most: how many sentences at most.
+    The score is the share of the question's words that the sentence holds, each weighed by how few of these
+    sentences hold it, function words less; those of its title and of the sentence before it count BESIDE. The
+    first passage has FIRST of advantage in the order. Where the best sentence has less than the threshold,
+    nothing answers; a threshold of 0 always answers, if any sentence can. most: how many sentences at most.
 
     Tried, and left out for they made it no better: the expected form of the answer (a number for "how many",
     a name for "who"), how near to each other the words stand, place in the passage, length, and weights from
@@ -73,7 +74,7 @@ def best_sentences(
         for number, passage in enumerate(passages)
         for candidate in _candidates(number, passage, titles[number] if number < len(titles) else None)
     ]
-    weights = _weights(asked, [one.terms for one in candidates])
+    weights = _weights(question, asked, [one.terms for one in candidates])
     scored = [(_score(one, asked, weights), one) for one in candidates if one.terms - asked]
     scored.sort(key=lambda pair: pair[0] + FIRST * (pair[1].passage == 0), reverse=True)
     if not scored or scored[0][0] < threshold:
@@ -128,14 +129,19 @@ def _score(one: _Candidate, asked: Set[str], weights: Mapping[str, float]) -> fl
     return (held + BESIDE * beside) / (sum(weights.values()) or 1)
 
 
-def _weights(asked: Set[str], sentences: Sequence[Set[str]]) -> dict[str, float]:
+def _weights(question: str, asked: Set[str], sentences: Sequence[Set[str]]) -> dict[str, float]:
     """Return the weight of each term of the question: the rarer in these sentences, the more.
 
-    It is flatter than BM25's, so that words which the only sentence holds still count.
+    It is flatter than BM25's, so that words which the only sentence holds still count. Function
+    words are rare too where documents never ask ("how many"), so a list tells them.
     """
+    light = {term for word in function_words().intersection(tokenize(question)) for term in _terms(word)}
     counts = Counter(term for terms in sentences for term in asked & terms)
     n = len(sentences)
-    return {term: math.log(1 + (n + 1) / (counts[term] + 1)) for term in asked}
+    return {
+        term: math.log(1 + (n + 1) / (counts[term] + 1)) * (FUNCTION_WORD if term in light else 1)
+        for term in asked
+    }
 
 
 def _terms(text: str) -> list[str]:

@@ -12,9 +12,8 @@ import numpy as np
 from ragstone.assistant.conversation import Passage
 from ragstone.assistant.domain import SensitiveTerms
 from ragstone.assistant.languages import LANGUAGES, language, language_of
-from ragstone.config import read_library
 from ragstone.corpus.sentences import sentence_spans
-from ragstone.corpus.tokens import search_terms, tokenize, word_terms
+from ragstone.corpus.tokens import function_words, search_terms, tokenize, word_terms
 from ragstone.dataset.numbers import numbers_in
 from ragstone.embedding.model import Embed, Vectors
 
@@ -256,8 +255,7 @@ def _listed(of: Callable[[str], str]) -> frozenset[str]:
 @cache
 def _function_words() -> frozenset[str]:
     """Return the function words of all our languages together: answers and passages mix them."""
-    dropped = read_library("ragstone.dataset", "function_words.toml")
-    return _listed(lambda lang: f"{dropped[lang]['drop']} {language(lang).words}") | _YES_AND_NO
+    return function_words(tuple(LANGUAGES)) | _YES_AND_NO
 
 
 @cache
