@@ -70,8 +70,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """The assistant's reply. lang: that it is written in. passages: all that were found; citations: those
-    that it cites. links: of videos, with their titles. tags: of the question, for the log. error: why a reply
-    is `unavailable`. model: that was asked, as the ledger knows it; prompt_version: of its answering prompt.
+    that it cites. links: of videos, with their titles. tags: of the question, for the log; `model_failed` is
+    the status of a model in whose place documents are quoted. error: why a reply is `unavailable`. model:
+    that was asked, as the ledger knows it; prompt_version: of its answering prompt.
     """
 
     text: str

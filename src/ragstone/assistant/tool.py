@@ -16,13 +16,15 @@ from ragstone.records import Usage
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool may know besides its arguments. lang: in which the user is answered. deadline: by the time
-    of the event loop; a tool that has not returned by then should end with what it has."""
+    of the event loop; a tool that has not returned by then should end with what it has. quoting: the model
+    has failed, so a tool that answers from documents quotes them and does not ask it again."""
 
     asked: Asked
     lang: str
     today: date
     emit: Emit = silent
     deadline: float | None = None
+    quoting: bool = False
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):

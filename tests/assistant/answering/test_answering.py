@@ -175,8 +175,16 @@ def test_without_passages_no_model_is_asked():
     assert said.usage.calls == 0
 
 
-def test_a_model_that_cannot_be_asked_makes_it_unavailable():
-    said = said_to("anything", fails_after=0, lang="fr")
+def test_where_the_model_cannot_be_asked_documents_are_quoted_and_it_is_said():
+    said = said_to("anything", fails_after=0)
+    assert said.text == f"{QUOTED}\n\n{phrase('quoted_instead', 'en')}"
+    assert (said.kind, said.error, said.tags) == ("answer", None, {"model_failed": "timeout"})
+    assert said.citations[0].passage == MAIZE[0]
+    assert (said.model, said.prompt_version) == ("", "")
+
+
+def test_where_no_passage_answers_either_it_is_unavailable():
+    said = said_to("anything", question="Who composed Fidelio?", fails_after=0, lang="fr")
     assert said.kind == "unavailable"
     assert said.text == phrase("model_unavailable", "fr")
     assert said.error == "no reply within 60 s"

@@ -246,9 +246,21 @@ def test_what_failed_is_named_beside_what_was_found(replies: Replies) -> None:
     assert said.text == f"Its pH is 5.5 to 7.\n\n{phrase('tool_unavailable', 'en')}"
 
 
-def test_a_model_that_cannot_be_reached_is_said_at_once(replies: Replies) -> None:
+def test_where_the_model_cannot_be_reached_documents_are_quoted_at_once_and_it_is_said(
+    replies: Replies,
+) -> None:
     planner = ScriptedPlanner(DOWN)
     said, _ = replies(agent_of(planner), asked("¿Cuándo siembro maíz?"), "es")
+    assert said.text == f"Plant maize 25 cm apart [1].\n\n{phrase('quoted_instead', 'es')}"
+    assert (said.kind, said.error, said.tags["model_failed"]) == ("answer", None, "error")
+    assert [step.action for step in said.steps] == ["search_documents"]
+    assert len(planner.prompts) == 1
+
+
+def test_without_documents_a_model_that_cannot_be_reached_is_said_at_once(replies: Replies) -> None:
+    planner = ScriptedPlanner(DOWN)
+    without = {name: tool for name, tool in tools().items() if name != "search_documents"}
+    said, _ = replies(agent_of(planner, with_tools=without), asked("¿Cuándo siembro maíz?"), "es")
     assert (said.kind, said.text) == ("unavailable", phrase("model_unavailable", "es"))
     assert said.error == "error: cannot connect to localhost:1"
     assert len(planner.prompts) == 1

@@ -1,7 +1,7 @@
 """A question and what was found for it -> an answer with its sources, or a refusal; said as it is checked."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 
@@ -55,9 +55,10 @@ async def answer_from(
     A sentence is emitted as soon as it is whole and a passage is found to say it, with its marks `[1]`; what
     no passage says is withheld, and so are links and addresses (see Checker and docs/assistant-answers.md).
     With nothing left, or without a model, the sentences of the passages that answer are quoted; where none
-    does, or the model says that there is no answer, it is a refusal that names the nearest passages. A model
-    that cannot be asked makes it `unavailable`, with `error`; one that breaks off, an answer that says so,
-    with `error`. deadline: by the time of the event loop; then it ends with what is there. The texts that are
+    does, or the model says that there is no answer, it is a refusal that names the nearest passages. Where
+    the model cannot be asked, a note beneath the quotes says so, see `instead`; where no passage answers, it
+    is `unavailable`, with `error`. Where the model breaks off, the answer says so, with `error`. deadline: by
+    the time of the event loop; then it ends with what is there. The texts that are
     emitted are, put together, `Said.text`. Raises nothing but CancelledError.
     """
     cleaned = [msgspec.structs.replace(one, text=without_instructions(one.text)) for one in passages]
@@ -84,10 +85,23 @@ async def answer_from(
     checked = _checked(answering.stream, rendered.prompt, lang, checker, voice, deadline)
     reply, failure = await checked
     said = msgspec.structs.replace(said, citations=checker.citations, **_spent(reply, failure))
-    told = isinstance(failure, RagstoneError) or checker.refused or checker.about_sensitive
+    declined = isinstance(failure, CallFailed) and failure.status == "refused"
+    told = declined or checker.refused or checker.about_sensitive
     if not voice.text and not told and (better := await quote(said)):
-        return better
+        return instead(better, failure, voice.say) if isinstance(failure, RagstoneError) else better
     return _ended(said, question, checker, voice, failure, answering)
+
+
+def instead(said: Said, failure: RagstoneError, say: Callable[[str], None]) -> Said:
+    """Return what is quoted with the note that the model failed, in its text and as the tag `model_failed`.
+
+    say: hears the note. It is an answer without `error`, and people judge it like any other.
+    """
+    note = PARAGRAPH + phrase("quoted_instead", said.lang)
+    say(note)
+    status = failure.status if isinstance(failure, CallFailed) else "error"
+    tags = {**said.tags, "model_failed": status}
+    return msgspec.structs.replace(said, text=said.text + note, tags=tags, model="", prompt_version="")
 
 
 async def _quote(

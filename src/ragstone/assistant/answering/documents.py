@@ -42,8 +42,9 @@ def documents_tool(
             return Observation(
                 text=f"{phrase('documents_unavailable', situation.lang)} ({down})", failed=True
             )
+        using = msgspec.structs.replace(answering, stream=None) if situation.quoting else answering
         said = await answer_from(
-            question, passages, situation.lang, answering, situation.emit, situation.deadline
+            question, passages, situation.lang, using, situation.emit, situation.deadline
         )
         return Observation(
             text=said.text,

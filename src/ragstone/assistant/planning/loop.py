@@ -12,6 +12,7 @@ from datetime import date
 
 import msgspec
 
+from ragstone.assistant.answering.answering import instead
 from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, TextPiece, Turn
 from ragstone.assistant.domain import PLACE, Domain
 from ragstone.assistant.guards import without_contacts, without_instructions
@@ -30,7 +31,7 @@ from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, 
 from ragstone.assistant.planning.trust import own_text, plain, trusted
 from ragstone.assistant.tool import Observation, Situation
 from ragstone.corpus.tokens import tokenize
-from ragstone.errors import RagstoneError
+from ragstone.errors import ModelError, RagstoneError
 from ragstone.llm import CallFailed
 
 LISTED = "- "  # before each of several places that the user chooses from
@@ -105,13 +106,12 @@ async def reply_to(
     )
     try:
         async with asyncio.timeout(limit_s):
-            said = await _loop(agent, state, trace)
+            try:
+                said = await _loop(agent, state, trace)
+            except RagstoneError as failure:
+                said = await _failed(agent, _now(state, trace), trace, failure)
     except TimeoutError:
         said = _best(_now(state, trace), trace, "time_limit", f"not done within {limit_s:g} s")
-    except CallFailed as failure:
-        said = _failed(_now(state, trace), trace, failure)
-    except RagstoneError as failure:
-        said = _best(_now(state, trace), trace, "model_unavailable", str(failure))
     if not said.text.startswith(trace.heard):  # what was read stays said
         said = msgspec.structs.replace(said, text=f"{trace.heard}\n\n{said.text}")
     trace.say(said.text)
@@ -371,13 +371,39 @@ def _best(state: AgentState, trace: Trace, reason: str, error: str) -> Said:
     )
 
 
-def _failed(state: AgentState, trace: Trace, failure: CallFailed) -> Said:
-    """Return the reply where a call to the model failed. A provider's own refusal declines the question."""
-    if failure.usage is not None:
-        trace.spend(failure.usage, None)
-    if failure.status == "refused" and not state.found:
-        return _declined(state)
-    return _best(state, trace, "model_unavailable", f"{failure.status}: {failure}")
+async def _failed(agent: Agent, state: AgentState, trace: Trace, failure: RagstoneError) -> Said:
+    """Return the reply where the model failed. A provider's own refusal declines the question.
+
+    Where no tool was called yet, the documents are quoted, as far as they answer.
+    """
+    error = str(failure)
+    if isinstance(failure, CallFailed):
+        error = f"{failure.status}: {failure}"
+        if failure.usage is not None:
+            trace.spend(failure.usage, None)
+        if failure.status == "refused" and not state.found:
+            return _declined(state)
+    called = trace.heard or any(taken.observation for taken in state.taken)
+    if isinstance(failure, ModelError) and SEARCH in agent.menu.tools and not called:
+        said = await _quoted(agent, state, trace)
+        if said is not None and said.kind == "answer":
+            return instead(said, failure, lambda _note: None)
+    return _best(state, trace, "model_unavailable", error)
+
+
+async def _quoted(agent: Agent, state: AgentState, trace: Trace) -> Said | None:
+    """Return what the documents say to the question, word for word; nothing is heard of it yet."""
+    given: dict[str, object] = {"question": standing_question(state.asked)}
+    search = agent.menu.tools[SEARCH]
+    trace.emit(Doing(SEARCH, search.doing.get(state.lang, "")))
+    situation = Situation(
+        asked=state.asked, lang=state.lang, today=state.today, deadline=state.deadline, quoting=True
+    )
+    started = time.perf_counter()
+    observation = await search.call(read_arguments(agent.menu, SEARCH, given), situation)
+    chosen = ChosenAction(action=SEARCH, arguments=given, thought="")
+    trace.observed(chosen, observation, time.perf_counter() - started)
+    return observation.reply
 
 
 def _now(state: AgentState, trace: Trace) -> AgentState:
