@@ -57,10 +57,10 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
     estimate: the mean of the scored rows, in the units of `scale`, with its interval; None if no row was
     scored. statuses: how many of the `n_rows` judgements ended in each status; the mean's denominator is
-    `statuses["scored"]`. reasons: why rows are not applicable, the commonest first. unsupported: of a
-    judge that gives verdicts, what it found of the statements of each text. n_documents: of which the scored
-    rows are, where several are of one (a question without a document counts as one); they vary together,
-    which widens the interval. None where every row stands alone.
+    `statuses["scored"]`. reasons: why rows are not applicable, the commonest first; errors: why the judge
+    failed. unsupported: of a judge that gives verdicts, what it found of the statements of each text.
+    n_documents: of which the scored rows are, where several are of one (a question without a document counts
+    as one); they vary together, which widens the interval. None where every row stands alone.
     """
 
     system: str
@@ -73,6 +73,7 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     n_rows: int
     statuses: dict[Status, int]
     reasons: dict[str, int] = {}
+    errors: dict[str, int] = {}
     unsupported: list[Unsupported] = []
     n_documents: int | None = None
 
@@ -94,6 +95,7 @@ class _MetricGroup:
         self.clusters: list[str] = []
         self.statuses: Counter[Status] = Counter()
         self.reasons: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
         self.unsupported: list[Unsupported] = []
 
 
@@ -115,6 +117,8 @@ class Tally:
         group.statuses[row.status] += 1
         if row.status == "not_applicable" and row.rationale and len(group.reasons) < MOST_REASONS:
             group.reasons[row.rationale] += 1
+        if row.error and row.status != "app_error" and len(group.errors) < MOST_REASONS:
+            group.errors[row.error] += 1
         if row.verdicts:
             group.unsupported = count_verdicts(group.unsupported, row.question_id, row.verdicts)
         if row.score is not None:
@@ -151,6 +155,7 @@ def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
         n_rows=group.statuses.total(),
         statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
         reasons=dict(group.reasons.most_common(SHOWN_REASONS)),
+        errors=dict(group.errors.most_common(SHOWN_REASONS)),
         unsupported=group.unsupported,
         n_documents=n_documents if n_documents < len(group.clusters) else None,
     )

@@ -6,6 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import resources
 from typing import Literal
 
@@ -75,9 +76,12 @@ def provider_of(model: str) -> tuple[Provider, str]:
     transport, _, name = model.partition("/")
     known = providers()
     if not name or transport not in known:
+        meant = [f"{one.name}/{model}" for one in known.values() if list_price(one.base_url, model)]
+        meant += [f"{one}/{name}" for one in get_close_matches(transport, known, n=1, cutoff=0.7) if name]
+        hint = f"Did you mean {meant[0]!r}?" if meant else nearest(transport, [*known, "recorded"])
         raise ModelError(
             f"unknown model {model!r}: models are named transport/model, e.g. openai/gpt-4o-mini or "
-            f"llamacpp/smollm2-135m. {nearest(transport, [*known, 'recorded'])} See them: ragstone models"
+            f"llamacpp/smollm2-135m. {hint} See them: ragstone models"
         )
     return known[transport], name
 

@@ -71,12 +71,9 @@ def _by_system(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
 
 
 def _failed_answers(name: str, errors: Counter[str], n_rows: int) -> str:
-    (message, n_alike), *others = errors.most_common()
-    shown = message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE] + " …"
-    alike = f"The commonest reason, {n_alike} times: " if others else ""
     return (
         f"{name}: {errors.total()} of {plural(n_rows, 'answer')} failed, so no judge has judged them. "
-        f"{alike}{shown}"
+        f"{_commonest(errors)}{AGAIN}"
     )
 
 
@@ -97,6 +94,7 @@ def _are(n: int) -> str:
 
 
 SHOWN = 3
+AGAIN = "When that is solved, run the same command again: they alone are asked anew."
 NO_FAILURE_OF_JUDGES = ("scored", "not_applicable", "app_error")
 BY_ID = "or as a file of questions with the same ids: --questions FILE."
 # What a judge reads of a row -> where it comes from.
@@ -323,7 +321,9 @@ def too_few_chunks(n_chunks: int, k: int) -> list[str]:
     """Return the note that there are fewer chunks than k, none where there are enough."""
     if not 0 < n_chunks < k:
         return []
-    return [f"There are {n_chunks} chunks: {k} results are more than there can be."]
+    return [
+        f"There are only {plural(n_chunks, 'chunk')}: take a smaller k than {k}, or smaller chunks (--size)."
+    ]
 
 
 def _shown(texts: Sequence[str]) -> str:
@@ -337,10 +337,27 @@ def n_failed(metric: MetricSummary) -> int:
 
 def _failed(metric: MetricSummary) -> str:
     return (
-        f"{metric.judge} of {metric.system}: {n_failed(metric)} of {metric.n_rows} judgements failed, and "
-        "the mean leaves them out; the field `error` says why. Run the same "
-        "command again: they alone are asked anew."
+        f"{metric.judge} of {metric.system}: {n_failed(metric)} of {plural(metric.n_rows, 'judgement')} "
+        f"failed, and the mean leaves them out; the field `error` says why. {failed_how([metric])}"
     )
+
+
+def failed_how(metrics: Iterable[MetricSummary]) -> str:
+    """Return the commonest reason why judgements failed, and what to do."""
+    errors = Counter[str]()
+    for metric in metrics:
+        errors.update(metric.errors)
+    return _commonest(errors) + AGAIN
+
+
+def _commonest(errors: Counter[str]) -> str:
+    """Return the commonest reason as a sentence, how often it is where there are others; "" of none."""
+    if not errors:
+        return ""
+    message, n_alike = errors.most_common(1)[0]
+    shown = message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE] + " …"
+    alike = f"The commonest reason, {n_alike} times: " if len(errors) > 1 else ""
+    return f"{alike}{shown.removesuffix('.')}. "
 
 
 def _more(rows: Sequence[object] | Mapping[str, object]) -> str:

@@ -5,6 +5,7 @@ import logging
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -16,6 +17,7 @@ from ragstone.files.sheet import SECOND, FileTable
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.tables.columns import (
     CHOICE,
+    NULL_ANSWER,
     ColumnChoice,
     ColumnPlan,
     UnknownWord,
@@ -85,6 +87,7 @@ def read_rows(
     where = str(url_of(path) or path)
     reader = _RowReader(row_type, where, choice, flat=ending_of(path) in FLAT)
     problems: list[str] = []
+    nulls: list[int] = []
     rows = _raw_rows(path, row_type, choice)
     for line, raw in answers_in(rows, where) if row_type is Answer else rows:
         try:
@@ -95,6 +98,8 @@ def read_rows(
                 problems.append("(and perhaps more: only the first ten are shown)")
                 break
             continue
+        if isinstance(row, Answer) and row.error == NULL_ANSWER and raw.get("error") is None:
+            nulls.append(line)
         if not problems:
             yield row
     reader.check_words(len(problems))
@@ -103,6 +108,14 @@ def read_rows(
     if not reader.n_rows:
         raise DataError(f"{where}: the file holds no rows. Check that the step that wrote it has finished.")
     reader.check_chosen()
+    if nulls:
+        LOG.warning(
+            "%s:%d: the answer is null%s. That counts as a failure of the application; if it is none, write "
+            "the answer, or leave the row out.",
+            where,
+            nulls[0],
+            f", the first of {len(nulls):,}" if len(nulls) > 1 else "",
+        )
 
 
 def _choice(
@@ -474,7 +487,7 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
         yield from read_logged(files) if files else _read_shards(path)
         return
     if not path.is_file():
-        raise DataError(f"{path}: no such file. Check the spelling and the folder that you are in.")
+        raise DataError(f"{path}: no such file. {_near_file(path)}")
     reader = reader_of(path)
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
@@ -482,6 +495,14 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
         yield from read_xlsx(path, lambda tables: choose_worksheet(tables, path, row_type, choice))
     else:
         yield from reader(path)
+
+
+def _near_file(path: Path) -> str:
+    """Return a hint for a file that is not there: one of a similar name beside it, else what to check."""
+    there = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = get_close_matches(path.name, there, n=1, cutoff=0.75)
+    check = "Check the spelling and the folder that you are in."
+    return f"Did you mean {path.with_name(close[0])}?" if close else check
 
 
 _LOOKED_AT = 100  # rows of a file without a header that tell which columns it has

@@ -178,7 +178,7 @@ WRONG = {
     "format": (("judge", "answers.xyz"), "answers.xyz: no such file"),
     "unknown judge": (("judge", "answers.jsonl", "--judge", "corectness"), "Did you mean 'correctness'"),
     "no model": (RELEVANCE, "Name one with --model"),
-    "unknown transport": ((*RELEVANCE, "--model", "opnai/x"), "Did you mean 'openai'"),
+    "unknown transport": ((*RELEVANCE, "--model", "opnai/x"), "Did you mean 'openai/x'?"),
     "model without transport": ((*RELEVANCE, "--model", "gpt-4o"), "models are named transport/model"),
     "no key": ((*RELEVANCE, "--model", "openai/gpt-4o-mini"), "Set the environment variable OPENAI_API_KEY"),
     "no such gguf": ((*RELEVANCE, "--model", "llamacpp/smollm"), "llamacpp/smollm: no such file"),

@@ -16,7 +16,7 @@ from ragstone.report.summary import Calls
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.corpus import corpus_on
 from ragstone.stages.given import asked_questions
-from ragstone.stages.notes import system_notes
+from ragstone.stages.notes import system_notes, too_few_chunks
 from ragstone.stages.retrieve import rank_questions
 from ragstone.systems.chosen import with_system
 from ragstone.tables import check_output
@@ -80,10 +80,11 @@ def answer_to_file(
                 made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
             )
             calls = session.calls()
+        few = too_few_chunks(len(corpus.chunks), settings.retrieve.k) if rankings else []
         return AnswerSummary(
             n_answers=len(answers),
             n_failed=sum(answer.error is not None for answer in answers),
-            notes=system_notes(answers, from_ledger, settings),
+            notes=[*system_notes(answers, from_ledger, settings), *few],
             failed=calls.failed,
             calls=calls,
             output=str(output),

@@ -16,7 +16,7 @@ from ragstone.console.options import (
     QuestionsFile,
     Retriever,
 )
-from ragstone.console.printing import UNSCORED, say, show_json
+from ragstone.console.printing import UNSCORED, plural, say, show_json
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
@@ -79,8 +79,6 @@ def _say(summary: "AnswerSummary") -> None:
     from ragstone.report.wording import asked_line
 
     asked = asked_line(summary.calls)
-    say(f"{summary.n_answers} answers in {summary.output}; {summary.n_failed} failed. {asked}")
-    for note in summary.notes:
-        say(note)
-    if summary.n_failed:
-        say(f"Next: run the same command again; answers that failed ({summary.n_failed}) are asked anew.")
+    told = f"{plural(summary.n_answers, 'answer')} in {summary.output}; {summary.n_failed} failed. {asked}"
+    for line in [*summary.notes, told] if summary.n_failed else [told, *summary.notes]:
+        say(line)

@@ -113,16 +113,20 @@ def _tell(
     """Show the numbers, the notes and what comes next, and exit as the rows demand."""
     from ragstone.report.judged import judged_document
     from ragstone.report.render.terminal import render_terminal
-    from ragstone.report.wording import end_line
+    from ragstone.report.wording import end_line, plural
+    from ragstone.stages.notes import failed_how, n_failed
 
     if asking.json:
         show_json(summary)
     else:
         show(render_terminal(judged_document(summary)))
+    failed = sum(map(n_failed, summary.metrics))
+    if failed:
+        say(f"{plural(failed, 'judgement')} failed. {failed_how(summary.metrics)}")
     say(f"Judgements in {place}: {end_line(summary)}")
     for note in notes:
         say(note)
-    if not notes:
+    if not notes and not failed:
         say(f"Next: {_next_step(summary, place, sheets)}")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
     leave(statuses, summary.calls, strict=asking.strict)
@@ -133,13 +137,7 @@ def _tell(
 def _next_step(summary: "RunSummary", place: "Path | str", sheets: list[Path]) -> str:
     """Return the one command that makes sense now, and why."""
     from ragstone.records import NO_MODEL
-    from ragstone.stages.notes import n_failed
 
-    failed = sum(map(n_failed, summary.metrics))
-    if failed:
-        return (
-            f"run the same command again; the judgements that failed ({failed}) are asked anew, and no other."
-        )
     if not isinstance(place, Path):
         if len(sheets) == 1 and sheets[0].is_file() and Path(place).is_file():
             return (

@@ -1,0 +1,193 @@
+"""Twelve mistakes of a new user: the first line says what to change, and nobody sees a traceback."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from tests.support.command import TO_FILE, ragstone
+from tests.support.scripts import always, fail
+
+# What ragstone may say before: the forecast of what is asked, with its lines set in.
+BEFORE = ("Forecast: ", "  ")
+
+ANSWERS = [{"question": f"Who is {n}?", "answer": "Bob", "reference": "Bob"} for n in range(3)]
+ASKED = ["judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", *TO_FILE]
+PLAIN = ["judge", "FILE", "--judge", "containment", *TO_FILE]
+SEARCH = ["retrieve", "--questions", "q.jsonl", "--documents", "d.jsonl", "-k", "50"]
+
+
+@pytest.fixture
+def here(folder, fake_openai):
+    """A folder with a sheet, three documents and a question, and the fake endpoint in ragstone.toml."""
+    Path("ragstone.toml").write_text(fake_openai.toml())
+    lines("answers.jsonl", *ANSWERS)
+    lines("d.jsonl", *({"id": f"d{n}", "text": f"Text {n}."} for n in range(3)))
+    lines("q.jsonl", {"id": "q", "question": "Text 1?", "document_ids": ["d1"]})
+    return fake_openai
+
+
+def lines(name, *rows):
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def plain(file):
+    return [file if word == "FILE" else word for word in PLAIN]
+
+
+def first(*command):
+    """Return the exit code and the first line that a user is told."""
+    ran = ragstone(*command)
+    assert "Traceback" not in ran.err + ran.out
+    return ran.code, next(line for line in ran.err.splitlines() if not line.startswith(BEFORE))
+
+
+def test_a_missing_file(here):
+    assert first(*plain("answer.jsonl")) == (
+        2,
+        "ragstone: answer.jsonl: no such file. Did you mean answers.jsonl?",
+    )
+    assert first(*plain("elsewhere.csv")) == (
+        2,
+        "ragstone: elsewhere.csv: no such file. Check the spelling and the folder that you are in.",
+    )
+
+
+def test_a_wrong_column(here):
+    Path("a.csv").write_text("A,B\nWho?,Bob\n")
+    code, line = first(*plain("a.csv"))
+    assert code == 2
+    assert line.startswith(
+        "ragstone: a.csv: no column holds the answer. Say which one does: --column answer=B. "
+        "Its columns: 'A', 'B'."
+    )
+
+
+def test_a_null_answer(here, caplog):
+    lines("a.jsonl", ANSWERS[0], ANSWERS[1] | {"answer": None}, ANSWERS[2] | {"answer": None})
+    assert ragstone(*plain("a.jsonl")).code == 0  # the others are judged
+    assert caplog.messages[0] == (
+        "a.jsonl:2: the answer is null, the first of 2. That counts as a failure of the application; if it "
+        "is none, write the answer, or leave the row out."
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (ASKED, "3 judgements failed. {url}: HTTP 500: out of order. "),
+        (
+            ["answer", "--questions", "q.jsonl", "--model", "openai/fake", "-o", "a.jsonl"],
+            "none/strict/fake: 1 of 1 answer failed, so no judge has judged them. error: {url}: HTTP 500: "
+            "out of order. ",
+        ),
+    ],
+)
+def test_an_endpoint_that_fails(here, command, told):
+    here.script = always(fail(500, "out of order"))
+    again = "When that is solved, run the same command again: they alone are asked anew."
+    assert first(*command) == (5, told.format(url=here.base_url) + again)
+    here.script = always('{"reason": "so", "verdict": true, "score": 1, "label": "yes"}')
+    ran = ragstone(*command)
+    assert "exists and was not touched" not in ran.err
+
+
+def test_a_wrong_key(here, monkeypatch):
+    here.script = always(fail(401, "Incorrect API key provided"))
+    assert first(*ASKED) == (
+        2,
+        f"ragstone: {here.base_url} refused the key (HTTP 401): Incorrect API key provided. Check the key.",
+    )
+    other = [word.replace("openai/fake", "openai/gpt-4o-mini") for word in ASKED]
+    code, line = first(*other)
+    assert code == 2
+    assert line.startswith(
+        "ragstone: openai/gpt-4o-mini: no key. Set the environment variable OPENAI_API_KEY"
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [
+        ("gpt-4o-mini", "openai/gpt-4o-mini"),
+        ("opnai/gpt-4o-mini", "openai/gpt-4o-mini"),
+        ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+    ],
+)
+def test_an_unknown_model(here, model, meant):
+    code, line = first(*[word.replace("openai/fake", model) for word in ASKED])
+    assert code == 2
+    assert line.startswith(f"ragstone: unknown model {model!r}: models are named transport/model")
+    assert f"Did you mean {meant!r}?" in line
+    here.script = always(fail(404, "The model `fake` does not exist"))
+    code, line = first(*ASKED)
+    assert code == 2
+    assert "The model `fake` does not exist. Check the model's name and base_url" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "[judge\njudges = []\n",
+            "my.toml: not valid TOML: Expected ']' at the end of a table declaration (at line 1, column 7).",
+        ),
+        (
+            '[judge]\njugdes = ["containment"]\n',
+            "my.toml:2: unknown key 'jugdes'. Did you mean 'judges'? All: judges, model, one_call.",
+        ),
+    ],
+)
+def test_a_broken_toml(here, text, told):
+    Path("my.toml").write_text(text)
+    assert first("run", "my.toml") == (2, f"ragstone: {told}")
+
+
+def test_a_typo_in_a_judge(here):
+    code, line = first("judge", "answers.jsonl", "--judge", "corectness")
+    assert (code, line[:66]) == (2, "ragstone: unknown judge 'corectness'. Did you mean 'correctness' o")
+
+
+def test_a_k_that_is_too_large(here):
+    told = "There are only 3 chunks: take a smaller k than 50, or smaller chunks (--size)."
+    assert first(*SEARCH) == (0, f"Note: {told}")
+    ran = ragstone("answer", *SEARCH[1:], "--system", "extractive", "-o", "a.jsonl")
+    assert (ran.code, told in ran.err) == (0, True)
+
+
+def test_a_bad_encoding(here, caplog):
+    Path("a.jsonl").write_bytes(
+        json.dumps(ANSWERS[0], ensure_ascii=False).replace("Bob", "Zoë").encode("cp1252")
+    )
+    assert ragstone(*plain("a.jsonl")).code == 0
+    assert {*caplog.messages} == {
+        "a.jsonl: read as cp1252, for it is not in UTF-8. Look whether accents are right."
+    }
+    for name in ("a.csv", "b.jsonl"):
+        Path(name).write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\x06\0\0\0\\r\xa8f")
+        code, line = first(*plain(name))
+        assert code == 2
+        assert line.startswith(f"ragstone: {name}: cannot be read as text (")
+        assert line.endswith("Save it again in UTF-8.")
+
+
+def test_two_rows_with_one_id(here):
+    lines("q2.jsonl", {"id": "q1", "question": "Who?"}, {"id": "q1", "question": "When?"})
+    command = ["answer", "--questions", "q2.jsonl", "--documents", "d.jsonl", "-o", "a.jsonl"]
+    code, line = first(*command)
+    assert code == 2
+    assert line.endswith(
+        "q2.jsonl:2: a second row with id 'q1'. Each may appear once: rename or delete one of them."
+    )
+
+
+def test_a_port_that_is_taken(here):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert first("serve", "--port", port) == (
+            2,
+            f"ragstone: port {port} of 127.0.0.1 is taken: another server runs there. Stop it, or choose "
+            "another port with --port; --port 0 takes a free one.",
+        )
