@@ -240,7 +240,7 @@ class TestName:
                 pass
 
     async def test_the_nearest_transport_is_named(self, tmp_path):
-        with pytest.raises(ModelError, match="Did you mean 'openai'"):
+        with pytest.raises(ModelError, match="Did you mean 'openai/"):
             async with opened(Settings(), tmp_path, "opnai/gpt-4o"):
                 pass
 
