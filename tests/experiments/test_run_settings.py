@@ -112,14 +112,20 @@ def test_how_one_model_is_asked_is_a_difference_and_its_limits_are_not():
 
 def test_another_retriever_is_one_difference_and_the_same_one_is_looked_into():
     both = {"kind": "hybrid", "of": ["bm25", "meaning"], "weights": [0.5, 0.5]}
-    hybrid = manifest(retrieve={"retriever": "both"}, retrievers={"both": both, "meaning": {"kind": "dense"}})
+    hybrid = manifest(
+        retrieve={"retriever": "both"},
+        retrievers={"both": both, "meaning": {"kind": "dense"}},
+        models={"answer": f"{MODEL}@host", "embedder": "packaged"},  # which bm25 asks nothing of
+    )
     assert differing(manifest(), hybrid) == [("[retrieve] retriever", "bm25", "both")]
     other = manifest(
         retrieve={"retriever": "both"},
         retrievers={"both": both | {"weights": [0.4, 0.6]}, "meaning": {"kind": "dense", "index": "faiss"}},
+        models={"answer": f"{MODEL}@host", "embedder": "another"},
     )
     assert differing(hybrid, other) == [
         ("[retrievers.both] weights", "0.5, 0.5", "0.4, 0.6"),
+        ("embedder", "packaged", "another"),
         ("[retrievers.meaning] index", None, "faiss"),
     ]
 

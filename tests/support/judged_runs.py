@@ -108,3 +108,22 @@ def write_run(
         judges = {name: {"version": 1, "digest": digest} for name, digest in digests.items()}
         (folder / "manifest.json").write_bytes(msgspec.json.encode({"judges": judges, **manifest}))
     return folder
+
+
+def write_runs_that_differ(folder: Path) -> None:
+    """Write runs `a` and `b`, which differ in k and in their prompt, with all that a comparison shows."""
+    for name, scores, k, prompt in (
+        ("a", [1.0] * 8 + [0.0] * 4, 1, "Answer {question}."),
+        ("b", [0.0] * 4 + [1.0] * 8, 2, "Answer {question} <b>briefly</b>."),
+    ):
+        write_run(
+            folder / name,
+            judged(scores),
+            said=answers([name] * 12, seconds=float(k)),
+            asked=questions(12),
+            ranked=rankings([k] * 12, k),
+            digests={"containment": "1"},
+            settings={"retrieve": {"k": k}},
+            files={"rankings.jsonl": "1"},
+            prompt={"name": "mine", "version": k, "digest": name, "text": prompt},
+        )

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.report.conftest import JUDGEMENTS, card, summary_of
 from tests.support.browser import opened_tab
-from tests.support.judged_runs import judged, questions, write_run
+from tests.support.judged_runs import judged, questions, write_run, write_runs_that_differ
 from tests.support.run_progress import told_of_a_run
 from tests.support.served_workbench import served
 from tests.workbench.test_run_pages import EVIL, write
@@ -109,8 +109,7 @@ def test_hostile_texts_run_nothing(project):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
 def test_axe_finds_nothing_to_complain_of(project, scheme, width):
     write(project / "runs" / "wheat", summary=full())
-    write_run(project / "runs" / "a", judged([1] * 8 + [0] * 4), asked=questions(12))
-    write_run(project / "runs" / "b", judged([0] * 4 + [1] * 8), asked=questions(12))
+    write_runs_that_differ(project / "runs")
     places = (
         "",
         "runs/0/wheat#q-q1",

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, summary_of
-from tests.support.judged_runs import answers, judged, questions, write_run
+from tests.support.judged_runs import answers, judged, questions, write_run, write_runs_that_differ
 from tests.support.run_progress import told_of_a_run
 
 from ragstone.engine.progress_file import FILE, read_progress
@@ -39,7 +39,17 @@ def test_a_comparison_says_what_the_command_says(project, client):
     assert "4 questions from right to wrong by containment" in page  # q0 to q3
     assert "4 questions from wrong to right by containment" in page  # q8 to q11
     assert '/workbench/runs/0/b#q-q0"' in page
+    assert '<a href="/workbench/runs/0/a" dir="auto">a</a>' in page
     assert "What is 8?" in page
+
+
+def test_a_comparison_says_what_changed(project, client):
+    write_runs_that_differ(project / "runs")
+    page = client.get("/workbench/compare?a=0/a&b=0/b").text
+    assert "2 settings differ, so a difference between the runs cannot be laid on one of them." in page
+    assert "<del>-Answer {question}.</del><ins>+Answer {question} &lt;b&gt;briefly&lt;/b&gt;.</ins>" in page
+    assert "recall@1 → recall@2" in page
+    assert "Seconds, median" in page
 
 
 @pytest.mark.parametrize(

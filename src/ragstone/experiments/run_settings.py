@@ -135,7 +135,7 @@ def _searching(manifest: RunManifest) -> dict[str, RunSetting]:
     paths = words_of(_table(manifest, "documents").get("paths"))
     found["documents"] = _file(manifest, "documents.jsonl", paths, SEARCH)
     found |= _keys("documents", _table(manifest, "documents"), ("copies",), of=SEARCH)
-    found["embedder"] = RunSetting(manifest.models.get("embedder", ""), SEARCH)
+    found["embedder"] = RunSetting(manifest.models.get("embedder", ""), "embedder")
     return found
 
 

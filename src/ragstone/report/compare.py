@@ -1,6 +1,7 @@
 """Two runs beside each other: their report, in the terminal and for a pull request."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -83,7 +84,7 @@ def comparison_document(
         blocks=[
             Paragraph(outcome(comparison), tone="outcome"),
             *([Paragraph(gate, tone="strong", where="page")] if gated else []),
-            Pairs([("A", comparison.a), ("B", comparison.b)]),
+            *_sides(comparison, runs),
             Notes(comparison.notes),
             *_changed(comparison),
             Heading("Metric by metric", anchor="metrics"),
@@ -99,6 +100,17 @@ def comparison_document(
         last=gate,
         last_tone=GATE_TONES[comparison.gate.outcome],
     )
+
+
+def _sides(comparison: Comparison, runs: tuple[str, str] | None) -> list[Block]:
+    """Return which run is A and which is B, with links where a server has their pages."""
+    sides = (("A", comparison.a), ("B", comparison.b))
+    if runs is None:
+        return [Pairs(sides)]
+    return [
+        Paragraph(f"{letter}: ", link=Link(PurePath(name).name, target))
+        for (letter, name), target in zip(sides, runs, strict=True)
+    ]
 
 
 def _table(comparison: Comparison) -> Table:
@@ -181,7 +193,10 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
         ),
         ("A", lambda row: number(row.a.value)),
         ("B", lambda row: number(row.b.value)),
-        (BESIDE, lambda row: _difference(row.difference, UNIT_SCALE)),
+        (
+            BESIDE,
+            lambda row: Cell("0.00") if _same(row.difference) else _difference(row.difference, UNIT_SCALE),
+        ),
         (VERDICT, _rank_verdict),
     ]
     told = one_of(rows[0].retriever_a, rows[0].retriever_b)
@@ -194,8 +209,13 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
     ]
 
 
+def _same(found: Estimate) -> bool:
+    """Return whether no question differs, as far as an estimate tells."""
+    return found.value == 0 and found.low is None
+
+
 def _rank_verdict(row: RankComparison) -> Cell:
-    if row.difference.value == 0 and row.difference.low is None:
+    if _same(row.difference):
         return Cell("same")
     return Cell(row.verdict, p_told(row.p_holm), TONES[row.verdict])
 
@@ -239,7 +259,7 @@ def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
         for row in compared
         if (words := unknown_told(row))
     ]
-    table = [table_of("Time and cost of the answers", rows, columns, group=group)] if rows else []
+    table = [table_of("Seconds, tokens and money", rows, columns, group=group)] if rows else []
     return [Heading("Time and cost of the answers", anchor="spent"), *table, *unknown]
 
 
@@ -474,7 +494,7 @@ def _spent_difference(one: _SpentRow) -> Cell:
 def _spent_verdict(found: Estimate) -> Cell:
     """Return whether the difference is beyond chance; nothing where too little is known."""
     if found.low is None or found.high is None:
-        return Cell("same" if found.value == 0 else "")
+        return Cell("same" if _same(found) else "")
     beyond = "more" if found.low > 0 else "less" if found.high < 0 else "cannot tell"
     return Cell(beyond, tone="strong")
 
