@@ -71,6 +71,7 @@ from .flows.review.reviewing import review_questions as review_questions
 from .flows.run.pipeline import run as run
 from .flows.translate.translating import Translation as Translation
 from .flows.translate.translating import translate as translate
+from .flows.try_.trying import try_prompt as try_prompt
 from .flows.watch.watching import watch as watch
 from .judging import Judge as Judge
 from .judging import MetricSummary as MetricSummary

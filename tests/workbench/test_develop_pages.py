@@ -306,7 +306,7 @@ def test_a_model_of_no_transport_is_not_offered(settings):
         ({"budget": "lots"}, "give a number with a unit"),
         ({"labels": "labeled"}, "labelled"),
         ({"text": judge_text("x").replace('"mine"', '"other"')}, "this page develops mine"),
-        ({"text": "#" * 200_001}, "more than a judge may have"),
+        ({"text": "#" * 200_001}, "more than a prompt may have"),
     ],
 )
 def test_what_cannot_be_run_is_told(client, sent, message):

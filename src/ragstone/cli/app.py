@@ -33,6 +33,7 @@ PANELS: dict[str, Commands] = {
         "ask": "flows.ask.command:ask",
         "answer": "flows.answer.command:answer",
         "judge": "flows.judge.command:judge",
+        "try": "flows.try_.command:try_",
         "compare": "flows.compare.command:compare",
         "blame": "flows.blame.command:blame",
         "bench": (

@@ -408,6 +408,16 @@ async def _asked_rows(
     from_ledger[name] += counted.from_ledger - before
 
 
+def answering_model(settings: Settings) -> str:
+    """Return the model that answers. Raises ModelError if none is named."""
+    if settings.answer.model is None:
+        raise ModelError(
+            "no model to answer with. Name one with --model, e.g. openai/gpt-4o-mini or "
+            "llamacpp/smollm2-135m, or as model in the table [answer] of ragstone.toml."
+        )
+    return settings.answer.model
+
+
 async def answer_given(
     questions: Sequence[Question],
     contexts: Callable[[Question], list[Context]],
@@ -424,12 +434,7 @@ async def answer_given(
     of those of `[answer]`; sampling: what it says goes before them. Raises ModelError if no model is named.
     """
     declared = session.settings.answer
-    model = model or declared.model
-    if model is None:
-        raise ModelError(
-            "no model to answer with. Name one with --model, e.g. openai/gpt-4o-mini or "
-            "llamacpp/smollm2-135m, or as model in the table [answer] of ragstone.toml."
-        )
+    model = model or answering_model(session.settings)
     prompt = prompt or declared.prompt
     system = f"{brought_by}/{load_prompt(session.settings.named(prompt)).name}/{model.rpartition('/')[2]}"
 

@@ -34,7 +34,11 @@ def prompt_names() -> list[str]:
 
 def load_prompt(name: str | Path, room: str = "ragstone.systems") -> AnsweringPrompt:
     """Return an answering prompt of a room by its name, or from a .toml file of one's own. ConfigError."""
-    text, file = read_named(name, "prompt", room, "prompts")
+    return parse_prompt(*read_named(name, "prompt", room, "prompts"))
+
+
+def parse_prompt(text: str, file: Path) -> AnsweringPrompt:
+    """Return the answering prompt that a text describes. file: named in errors. Raises ConfigError."""
     prompt = convert_section(parse_toml(text, file), AnsweringPrompt, file, text)
     unknown = set(re.findall(r"\{(\w+)\}", prompt.prompt)) - INPUTS
     if unknown or "{question}" not in prompt.prompt:

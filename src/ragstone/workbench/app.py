@@ -27,13 +27,14 @@ from ragstone.workbench import (
     review_pages,
     run_pages,
     side_pages,
+    try_pages,
 )
 from ragstone.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
 from ragstone.workbench.frame import ROOT, AnyRequest, who_asks
 
 ROUTES = (
     frame.asset,
-    *(*run_pages.ROUTES, *side_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
+    *(*run_pages.ROUTES, *side_pages.ROUTES, *try_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
 )
 OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. Use the links above."

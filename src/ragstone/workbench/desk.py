@@ -24,6 +24,7 @@ from ragstone.workbench.reviews import OpenReview, Reviews
 from ragstone.workbench.rows.indexing import RowIndexes
 from ragstone.workbench.runs import Runs
 from ragstone.workbench.sets import Sets
+from ragstone.workbench.trials import Trials
 
 
 class Workbench:
@@ -31,7 +32,7 @@ class Workbench:
 
     indexes: of the rows of runs. monitor: its pages. accounts: None where only this machine reaches it.
     attempts: to log in. log: who did what. jobs: of judges in
-    development. most_bytes: of a request. now: seconds since 1970.
+    development, and of prompts that are tried. most_bytes: of a request. now: seconds since 1970.
     """
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
@@ -52,6 +53,7 @@ class Workbench:
         self.log = AuditLog(store, now)
         self.development = DevelopmentStore(settings)
         self.jobs = JudgeRuns()
+        self.trials = Trials()
 
     def close(self) -> None:
         """Close what is open at the end of the application."""

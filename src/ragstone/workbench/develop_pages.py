@@ -278,7 +278,7 @@ def when(at: str) -> str:
 def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
     """Give what is wrong with a text, or what the model would be sent for an example row."""
     try:
-        _check_length(data.text, file.name)
+        check_length(data.text, file.name)
         shown = prompts_of(parse_draft(data.text, file.path))
     except ConfigError as mistake:
         problem = str(mistake).removeprefix(f"{file.path.parent}/")
@@ -286,26 +286,28 @@ def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
     return DraftChecked(prompts=[message for prompt in shown for message in prompt.messages])
 
 
-def _check_length(text: str, name: str) -> None:
+def check_length(text: str, name: str) -> None:
+    """Raise ConfigError for a text that is too long for a prompt."""
     if len(text) > LONGEST:
-        raise ConfigError(f"{name}.toml: {len(text):,} characters are more than a judge may have.")
+        raise ConfigError(f"{name}.toml: {len(text):,} characters are more than a prompt may have.")
 
 
 @post("/judges/{name:str}/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
 def forecast(bench: AtWorkbench, file: AtJudge, data: JSONBody[DraftToRun]) -> Expected:
     """Give what a run would ask; nobody is asked."""
-    settings = settings_of(bench.settings, data)
-    return _expected(forecast_development(draft_task(bench, file, settings, data), settings))
+    settings = settings_of(bench.settings, data.model)
+    return expected_of(forecast_development(draft_task(bench, file, settings, data), settings))
 
 
 @post("/judges/{name:str}/test/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
 def forecast_look(bench: AtWorkbench, file: AtJudge, data: JSONBody[HowToRun]) -> Expected:
     """Give what a look at the test part would ask; nobody is asked, and no look is counted."""
-    settings = settings_of(bench.settings, data)
-    return _expected(forecast_development(look_task(bench, file, settings, data), settings, "test"))
+    settings = settings_of(bench.settings, data.model)
+    return expected_of(forecast_development(look_task(bench, file, settings, data), settings, "test"))
 
 
-def _expected(found: Forecast) -> Expected:
+def expected_of(found: Forecast) -> Expected:
+    """Return a forecast as pages show it."""
     room = found.calls + max(5, found.calls // 4)
     return Expected(lines=forecast_lines(found), calls=found.calls, budget=f"{room}calls")
 
@@ -318,8 +320,8 @@ def run(
 
     One that cannot be run, such as a text that is no judge, is saved too, and its problem told (422).
     """
-    _check_length(data.text, file.name)
-    settings, store = settings_of(bench.settings, data), bench.development
+    check_length(data.text, file.name)
+    settings, store = settings_of(bench.settings, data.model), bench.development
     caps = parse_caps(data.budget.strip() or None)
     bench.jobs.check_free(file.name)
     last = next(iter(store.drafts(file.name)), None)
@@ -418,7 +420,7 @@ def look(
     request: AnyRequest, bench: AtWorkbench, person: AtPerson, file: AtJudge, data: JSONBody[HowToRun]
 ) -> Started:
     """Begin a look at the test part, which is counted when it is over."""
-    settings = settings_of(bench.settings, data)
+    settings = settings_of(bench.settings, data.model)
     task, caps = look_task(bench, file, settings, data), parse_caps(data.budget.strip() or None)
     job = JudgeRun("test", person.name, 0)
     bench.jobs.begin(file.name, job)
@@ -455,13 +457,11 @@ def _number(text: str, what: str) -> float:
     return number
 
 
-def settings_of(settings: Settings, asked: HowToRun) -> Settings:
+def settings_of(settings: Settings, model: str) -> Settings:
     """Return the settings with the model that was chosen. Raises ConfigError for one that is not offered."""
-    if asked.model and asked.model not in models_of(settings):
-        raise ConfigError(
-            f'model {asked.model!r} is not in ragstone.toml. Add its table, [models."{asked.model}"].'
-        )
-    return choose(settings, "judge", model=asked.model or None)
+    if model and model not in models_of(settings):
+        raise ConfigError(f'model {model!r} is not in ragstone.toml. Add its table, [models."{model}"].')
+    return choose(settings, "judge", model=model or None)
 
 
 def models_of(settings: Settings) -> list[str]:

@@ -46,6 +46,7 @@ from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_i
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.rows.opening import conversations, opened_in
 from ragstone.workbench.runs import RunEntry, kind_of_bench, summary_of_none
+from ragstone.workbench.try_pages import offered
 
 RUNS_A_PAGE = 50
 Order = Literal["newest", "name", "questions", "score"]
@@ -131,7 +132,10 @@ def run(
         values = {
             "summary": summary,
             "numbers": render_blocks(numbers),
-            "made": render_blocks(made_blocks(summary, view.run)),
+            # Judgements that no command has summarised do not tell what was asked for them.
+            "made": render_blocks(made_blocks(summary, view.run))
+            if (folder / "summary.json").is_file()
+            else "",
             "drawn": draw(charts_in(numbers)),
             "cautions": any(caution(metric, summary) for metric in summary.metrics),
             "n_unmeasured": _n_unmeasured(summary),
@@ -147,6 +151,7 @@ def run(
         wrong=view.wrong,
         has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
         may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
+        tries=next(iter(offered(bench, folder)), None) if person.may("owner") else None,
         has_calls=(folder / CALLS_FILE).is_file(),
         folder=shown_place(folder),
         is_packed=False,

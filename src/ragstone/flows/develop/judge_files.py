@@ -254,9 +254,11 @@ def freeze(
             _keep_before(path, there, text)
         number = next_version(path, text)
         tuned_on = development.tuned_on if development else []
-        final = _final(text, judge, number, path, tuned_on, told=_told(number, change, who, development))
+        final = _final(
+            text, judge, number, path, tuned_on, told=version_line(number, change, who, development)
+        )
         kept = path.with_name(f"{path.stem}@v{number}.toml")
-        _write_new(kept, final)
+        write_new(kept, final)
         _replace(path, final)
     return Frozen(judge=parse_draft(final, path), version=number, path=path, kept=kept)
 
@@ -278,7 +280,7 @@ def _keep_before(path: Path, there: str, text: str) -> None:
     except ConfigError:
         return  # no judge, hence no version of one; the draft that was made of it is in the store
     if number not in versions(path):
-        _write_new(path.with_name(f"{path.stem}@v{number}.toml"), there)
+        write_new(path.with_name(f"{path.stem}@v{number}.toml"), there)
 
 
 def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str], *, told: str) -> str:
@@ -305,7 +307,7 @@ def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str]
     return final
 
 
-def _told(number: int, change: str, who: str, development: Development | None) -> str:
+def version_line(number: int, change: str, who: str, development: Development | None = None) -> str:
     """Return the line of what changed, as a comment of TOML."""
     said = f"version {number} ({datetime.now(UTC):%Y-%m-%d}, {who}): {change.strip().rstrip('.')}."
     if development is not None:
@@ -327,7 +329,8 @@ def dev_told(development: Development) -> str:
     return f"{where}: exact agreement {shown.value:.3f}{span} of {shown.n} answers{was}."
 
 
-def _write_new(path: Path, text: str) -> None:
+def write_new(path: Path, text: str) -> None:
+    """Write a version's file. Raises DataError for one that is there, and where it cannot be written."""
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -1,5 +1,5 @@
 "use strict";
-/* The editor of a judge: typed text is kept in the browser until it is run; problems are shown with their line. */
+/* The editor of a judge or a prompt: typed text is kept in the browser until it is run; problems are shown with their line. */
 (() => {
   const own = document.getElementById("job").dataset.own;
   const form = document.getElementById("draft");
@@ -10,6 +10,7 @@
   const forecast = document.getElementById("forecast");
   const key = `ragstone-draft ${own}`; // of this browser, for text that was typed and not run
   const given = text.value;
+  const press = document.getElementById("run").textContent;
   let wrongLine = null;
 
   function show(place, words) { place.textContent = words || ""; place.hidden = !words; }
@@ -58,11 +59,8 @@
 
   function asked() {
     const fields = new FormData(form);
-    const one = (name) => fields.get(name) ?? "";
-    return {
-      text: text.value, base: Number(form.dataset.base), labels: one("labels"), model: one("model"),
-      threshold: one("threshold"), mapping: one("mapping"), budget: one("budget"),
-    };
+    const base = Number(form.dataset.base);
+    return { labels: "", ...Object.fromEntries(fields), text: text.value, rows: fields.getAll("rows"), base };
   }
 
   async function ask() {
@@ -116,7 +114,7 @@
   });
   form.addEventListener("input", () => {
     delete form.dataset.forecast;
-    document.getElementById("run").textContent = "Run on the dev part";
+    document.getElementById("run").textContent = press;
   });
   text.addEventListener("scroll", () => { numbers.scrollTop = text.scrollTop; });
   text.addEventListener("keydown", (event) => {
@@ -140,6 +138,17 @@
       await post(`${own}/freeze`, { draft: Number(frozen.dataset.draft), change: frozen.elements.change.value });
       location.href = `${own}/develop?draft=${frozen.dataset.draft}#found`;
       location.reload();
+    } catch (mistake) { show(alert, mistake.message); }
+  });
+
+  document.getElementById("keep")?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const [alert, done] = event.target.querySelectorAll("[role]");
+    show(alert, "");
+    show(done, "");
+    try {
+      const found = await post(`${own}/keep`, { text: text.value, change: event.target.elements.change.value });
+      show(done, `Kept as ${found.path}. Name it in ragstone.toml to use it.`);
     } catch (mistake) { show(alert, mistake.message); }
   });
 

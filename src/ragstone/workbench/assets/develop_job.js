@@ -9,17 +9,19 @@
   function told(job) {
     const rows = job.total === null ? job.done : `${job.done} of ${job.total}`;
     const spent = job.spent_usd === null ? "cost unknown" : `${job.spent_usd.toFixed(4)} USD`;
-    const what = job.what === "test" ? "A look at the test part" : `Draft ${job.number}`;
+    const what = { test: "A look at the test part", trial: "The trial" }[job.what] || `Draft ${job.number}`;
     return `${what}, started by ${job.who}: ${job.stage || "starting"}, ${rows} done; ${job.calls} calls made, ${spent}.`;
   }
 
   function over(job) {
-    if (job.life === "done") {
+    if (job.life === "done" && job.what === "trial") {
+      location.href = `${own}?trial=${job.number}#found`;
+    } else if (job.life === "done") {
       location.href = job.what === "test" ? `${own}/looks/${job.number}` : `${own}/develop?draft=${job.number}#found`;
     } else if (job.what === "dev") {
       location.href = `${own}/develop?draft=${job.number}`;
     } else {
-      words.textContent = job.words || "The look was stopped, and none was counted. Finished calls are in the ledger.";
+      words.textContent = job.words || `It was stopped${job.what === "test" ? ", and no look was counted" : ""}. Finished calls are in the ledger.`;
       share.hidden = true;
       box.classList.add("bad");
     }

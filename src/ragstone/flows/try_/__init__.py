@@ -1,0 +1,1 @@
+"""The flow `try`: its command, and what nobody else uses."""

@@ -1,0 +1,302 @@
+"""The playground: a prompt of a run is edited and tried on a few of its rows, beside what the run has."""
+
+from pathlib import Path
+
+import msgspec
+from litestar import Response, get, post
+from litestar.exceptions import NotFoundException
+from litestar.params import FromPath, JSONBody
+
+from ragstone.config import Settings, choose
+from ragstone.engine.session import Session
+from ragstone.errors import ConfigError, DataError, RagstoneError
+from ragstone.flows.develop.developing import draft_as_run
+from ragstone.flows.develop.judge_files import freeze, judge_file, parse_draft
+from ragstone.flows.judges.testing import prompts_of
+from ragstone.flows.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
+from ragstone.judging import Judge
+from ragstone.llm import parse_caps
+from ragstone.records import NO_MODEL
+from ragstone.report.render.html import render_blocks
+from ragstone.report.trial import trial_document
+from ragstone.report.wording import asked_line
+from ragstone.systems.prompting import AnsweringPrompt, render_question
+from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
+from ragstone.workbench.develop_pages import (
+    DraftChecked,
+    DraftText,
+    Expected,
+    Started,
+    check_length,
+    check_model,
+    expected_of,
+    line_in,
+    models_of,
+    settings_of,
+)
+from ragstone.workbench.frame import OWNER, AnyRequest, AtPerson, page, query_of
+from ragstone.workbench.jobs import JobState, JudgeRun
+from ragstone.workbench.prompt_files import draft_prompt, keep_prompt, saved_prompt
+from ragstone.workbench.rows.asking import RowFilter, columns_in, lines_in
+from ragstone.workbench.rows.files import rows_file
+from ragstone.workbench.trials import KeptTrial
+
+ANSWERS = "answer-prompt"  # no judge's name holds a hyphen
+HERE = "/runs/{index:int}/{name:str}/try/{what:str}"
+FIRST = 5  # rows that are chosen on a page that nobody has changed
+
+
+class TrialShown(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows. trial: its number, 0 for none. text: that the rows to choose from hold."""
+
+    trial: int = 0
+    text: str = ""
+
+
+class DraftToTry(msgspec.Struct, frozen=True, kw_only=True):
+    """A draft and the questions that it is tried on. model: "" for the one set."""
+
+    text: str
+    rows: list[str]
+    model: str = ""
+    budget: str = ""
+
+
+class DraftToKeep(msgspec.Struct, frozen=True):
+    """A draft to keep, and what changed."""
+
+    text: str
+    change: str
+
+
+class KeptAs(msgspec.Struct, frozen=True):
+    """The file that a draft was kept as."""
+
+    path: str
+
+
+def offered(bench: Workbench, folder: Path) -> dict[str, str]:
+    """Return what can be tried on a run: the part of the address -> what it is called."""
+    view = bench.runs.view(folder).run
+    if view is None or not rows_file(folder, "answers"):
+        return {}
+    found = {}
+    name = _prompt_name(bench, folder)
+    if name and saved_prompt(bench.settings, name):
+        found[ANSWERS] = f"the answer prompt, {name}"
+    for metric in view.summary.metrics:
+        if metric.model != NO_MODEL and _is_file(bench, metric.judge):
+            found[metric.judge] = f"the judge {metric.judge}"
+    return found
+
+
+def _prompt_name(bench: Workbench, folder: Path) -> str | None:
+    view = bench.runs.view(folder).run
+    prompt = ((view.manifest if view else None) or {}).get("prompt")
+    return str(prompt.get("name")) if isinstance(prompt, dict) else None
+
+
+def _is_file(bench: Workbench, judge: str) -> bool:
+    try:
+        parse_draft(judge_file(bench.settings, judge).text, judge_file(bench.settings, judge).path)
+    except ConfigError:
+        return False
+    return True
+
+
+def _saved(bench: Workbench, folder: Path, what: str) -> tuple[str, Path]:
+    """Return the text that the editor begins with, and its file. Raises NotFoundException."""
+    if what not in offered(bench, folder):
+        raise NotFoundException(f"There is no prompt {what!r} of this run to try: see the page of the run.")
+    if what == ANSWERS:
+        return saved_prompt(bench.settings, _prompt_name(bench, folder) or "") or ("", folder)
+    file = judge_file(bench.settings, what)
+    return file.text, file.path
+
+
+def _models(settings: Settings, what: str) -> list[str]:
+    own = [settings.answer.model] if what == ANSWERS and settings.answer.model else []
+    return list(dict.fromkeys([*own, *models_of(settings)]))
+
+
+@get(HERE, sync_to_thread=True)
+def try_page(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    folder: RunFolder,
+    what: FromPath[str],
+) -> Response[str]:
+    """Give the page on which a prompt is tried: an earlier trial, or the saved text. See TrialShown."""
+    asked, run_id = query_of(request, TrialShown), _run_of(request)
+    saved, file = _saved(bench, folder, what)
+    kept = bench.trials.find(asked.trial, folder, what)
+    with bench.indexes.of(folder) as con:
+        columns = columns_in(con, [])
+        own = next((at for at, column in enumerate(columns) if column.judge == what), None)
+        lines = lines_in(con, RowFilter(judge=own, text=asked.text, order="lowest"), columns)
+    tried = [row.question_id for row in kept.trial.rows] if kept else []
+    shown = [line.id for line in lines.lines]
+    document = trial_document(kept.trial) if kept else None
+    return page(
+        request,
+        "try.html",
+        f"Try {offered(bench, folder)[what]}",
+        run_id=run_id,
+        what=what,
+        offered=offered(bench, folder),
+        text=kept.text if kept else saved,
+        file=file.name,
+        lines=lines,
+        columns=columns,
+        filter=asked.text,
+        chosen=tried or shown[:FIRST],
+        beyond=[one for one in dict.fromkeys(tried) if one not in shown],
+        most=MOST_ROWS,
+        kept=kept,
+        lost=asked.trial > 0 and kept is None,
+        found=render_blocks(document.blocks) if document else "",
+        calls=asked_line(kept.trial.calls) if kept else "",
+        models=_models(bench.settings, what),
+        owner=person.may("owner"),
+        running=bench.jobs.running(_job(request, what)),
+    )
+
+
+def _run_of(request: AnyRequest) -> str:
+    return f"{request.path_params['index']}/{request.path_params['name']}"
+
+
+def _job(request: AnyRequest, what: str) -> str:
+    return f"{what} on {_run_of(request)}"
+
+
+@post(HERE + "/check", status_code=200, sync_to_thread=True, guards=[OWNER])
+def check(
+    bench: AtWorkbench, folder: RunFolder, what: FromPath[str], data: JSONBody[DraftText]
+) -> DraftChecked:
+    """Give what is wrong with a text, or what the model would be sent for an example row."""
+    _, file = _saved(bench, folder, what)
+    try:
+        draft = _draft(bench, folder, what, data.text)
+        if isinstance(draft, Judge):
+            shown = [message for prompt in prompts_of(draft) for message in prompt.messages]
+        else:
+            task = trial_task(folder, draft, bench.settings, limit=1)
+            shown = _messages(draft, task)
+    except RagstoneError as mistake:
+        problem = str(mistake).removeprefix(f"{file.parent}/")
+        return DraftChecked(problem=problem, line=line_in(str(mistake)))
+    return DraftChecked(prompts=shown)
+
+
+def _messages(draft: AnsweringPrompt, task: TrialTask) -> list[dict[str, str]]:
+    """Return what the model is sent for the first row; the nonce of its fences is an example's."""
+    (row, *_) = task.asked
+    prompt = render_question(draft, row, task.answers[0].contexts or [], b"an example")
+    return [{"role": message.role, "content": message.content} for message in prompt.messages]
+
+
+def _draft(bench: Workbench, folder: Path, what: str, text: str) -> AnsweringPrompt | Judge:
+    """Return the draft as it would be kept. Raises ConfigError for what is no prompt."""
+    _, file = _saved(bench, folder, what)
+    check_length(text, file.stem)
+    return draft_prompt(bench.settings, text) if what == ANSWERS else draft_as_run(text, file)
+
+
+def _task(bench: Workbench, folder: Path, what: str, data: DraftToTry) -> tuple[TrialTask, Settings]:
+    if not data.rows:
+        raise DataError("no row is chosen: tick those that the prompt is to be tried on.")
+    settings = bench.settings
+    if what == ANSWERS:
+        if data.model and data.model not in _models(settings, what):
+            raise ConfigError(f"model {data.model!r} is not in ragstone.toml: choose one of the list.")
+        settings = choose(settings, "answer", model=data.model or None)
+        settings = choose(settings, "judge", model=settings.judge.model or settings.answer.model)
+    else:
+        settings = settings_of(settings, data.model)
+    draft = _draft(bench, folder, what, data.text)
+    if isinstance(draft, Judge):
+        check_model(draft, settings)
+    against = None if what == ANSWERS else what
+    return trial_task(folder, draft, settings, against=against, questions=data.rows), settings
+
+
+@post(
+    HERE + "/forecast",
+    status_code=200,
+    sync_to_thread=True,
+    guards=[OWNER],
+)
+def forecast(
+    bench: AtWorkbench, folder: RunFolder, what: FromPath[str], data: JSONBody[DraftToTry]
+) -> Expected:
+    """Give what a trial would ask; nobody is asked."""
+    return expected_of(forecast_trial(*_task(bench, folder, what, data)))
+
+
+@post(HERE + "/run", sync_to_thread=True, guards=[OWNER])
+def run(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    folder: RunFolder,
+    what: FromPath[str],
+    data: JSONBody[DraftToTry],
+) -> Started:
+    """Try a draft on rows. Nothing of the run is changed."""
+    task, settings = _task(bench, folder, what, data)
+    caps = parse_caps(data.budget.strip() or None)
+    job = JudgeRun("trial", person.name, 0)
+    bench.jobs.begin(_job(request, what), job)
+
+    async def work(session: Session) -> int:
+        trial = await try_on(task, session)
+        model = (settings.answer if what == ANSWERS else settings.judge).model or ""
+        kept = KeptTrial(folder=folder, what=what, text=data.text, model=model, who=person.name, trial=trial)
+        return bench.trials.add(kept)
+
+    job.start(settings, caps, work)
+    bench.audit(request, "tried a prompt", run=_run_of(request), prompt=what, rows=len(task.answers))
+    return Started(draft=0, running=True)
+
+
+@get(HERE + "/job", sync_to_thread=True)
+def job_of(request: AnyRequest, bench: AtWorkbench, what: FromPath[str]) -> JobState | None:
+    """Give how far the trial is; null where there was none since the server started."""
+    job = bench.jobs.of(_job(request, what))
+    return job.state() if job else None
+
+
+@post(HERE + "/stop", status_code=200, sync_to_thread=True, guards=[OWNER])
+def stop(request: AnyRequest, bench: AtWorkbench, what: FromPath[str]) -> JobState | None:
+    """Stop the trial: no more calls are made, those in flight come home and are in the ledger."""
+    job = bench.jobs.of(_job(request, what))
+    if job is not None:
+        job.stop()
+    return job.state() if job else None
+
+
+@post(HERE + "/keep", sync_to_thread=True, guards=[OWNER])
+def keep(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    folder: RunFolder,
+    what: FromPath[str],
+    data: JSONBody[DraftToKeep],
+) -> KeptAs:
+    """Write a draft as a new version of its own file; one that was kept or frozen is never written again."""
+    _, file = _saved(bench, folder, what)
+    check_length(data.text, file.stem)
+    if what == ANSWERS:
+        path = keep_prompt(bench.settings, data.text, data.change, person.name)
+    else:
+        path = freeze(file, data.text, data.change, who=person.name).kept
+    bench.audit(request, "kept a prompt", prompt=what, file=path.name)
+    root = bench.settings.path(".").resolve()
+    there = path.resolve()
+    return KeptAs(path=there.relative_to(root).as_posix() if there.is_relative_to(root) else str(there))
+
+
+ROUTES = (try_page, check, forecast, run, job_of, stop, keep)
