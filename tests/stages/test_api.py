@@ -93,3 +93,15 @@ def test_a_judge_that_is_made_in_python_judges_and_its_members_are_loaded():
     rows = [{"question": "When?", "reference": "in October", "answer": "in late October"}]
     # shared words: in, October; 2 of 3 and 2 of 2 make an F1 of 0.8; they do not stand side by side
     assert [row.score for row in ragstone.judge(rows, judges=[words, both])] == [pytest.approx(0.8), 0.4]
+
+
+def test_a_run_is_made_of_settings_or_of_the_path_of_their_file(folder):
+    (folder / "sheet.jsonl").write_text(
+        '{"question_id": "q", "question": "Who?", "answer": "Ann", "reference": "Ann", "system": "s"}\n'
+    )
+    (folder / "rag.toml").write_text(
+        '[questions]\npath = "sheet.jsonl"\n[answer]\nsystem = "s"\n[judge]\njudges = ["containment"]\n'
+        '[systems]\ns = { kind = "sheet", path = "sheet.jsonl" }\n'
+    )
+    for given in ("rag.toml", folder / "rag.toml", ragstone.load_settings("rag.toml")):
+        assert ragstone.run(given, force=True).metrics[0].estimate.value == 1.0

@@ -286,3 +286,11 @@ def test_across_languages_vectors_find_the_passage():
 @given(st.text(alphabet="Sow maize in April.[]12 \n:-<>", max_size=120), st.integers(1, 9))
 def test_what_is_emitted_does_not_depend_on_how_the_text_is_cut(text, size):
     assert said_to(text, size=size).text == said_to(text, size=1000).text
+
+
+@pytest.mark.parametrize(
+    "head", ["[1]:", "Fall armyworm eats its young leaves [1]:", "The steps are [1]:\n\n"]
+)
+def test_an_answer_does_not_end_in_a_line_that_introduces_nothing(head):
+    said = said_to(f"Sow maize in late March or April [1].\n{head}")
+    assert said.text == "Sow maize in late March or April [1]."

@@ -144,6 +144,21 @@ def test_equal_scores_bound_the_difference():
     assert (row.difference.low, row.p, row.verdict) == (None, 1.0, "cannot tell")
 
 
+@pytest.mark.parametrize(
+    ("scale", "told"),
+    [
+        ((0, 1), "at most 3.7 points, with 95"),
+        ((0, 100), " of 100, with 95"),
+        ((1, 5), " on the scale of 1 to 5"),
+    ],
+)
+def test_a_bound_of_the_difference_is_told_with_its_unit(scale, told):
+    a, b = (run(judged([1.0] * 100, scale=scale)) for _ in "ab")
+    text = render_markdown(comparison_document(compare_judged(a, b)))
+    (bound,) = [line for line in text.splitlines() if "The true difference is at most" in line]
+    assert told in bound
+
+
 def test_flips_carry_texts_where_there_are_any():
     a, b = pairs(WRONG_TO_RIGHT, STAY)
     a = msgspec.structs.replace(a, answers=answers(["no", "1"]), questions=questions(2))
