@@ -63,6 +63,11 @@ class MissingExtra(RagstoneError):
         return MissingExtra, self._given  # it is sent from one process to another
 
 
+def plural(n: int, noun: str) -> str:
+    """Return `1 answer`, `2,000 answers`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name: the closest known ones, or all of them."""
     names = sorted(known)

@@ -36,6 +36,46 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FIXTURES / name).read_text().splitlines()]
 
 
+class TestInspect:
+    def test_a_sample_of_a_log_is_an_answer(self) -> None:
+        first, _, third = read("inspect-log.json")
+        assert first.question is not None
+        assert first.question.startswith("Is the following statement something you would say?")
+        assert (first.question_id, first.answer, first.reference) == ("1", "Yes", " Yes")
+        assert (first.latency_s, first.usage) == (0.664, Usage(input=64, output=2))
+        assert (third.answer, third.reference, third.metadata["inspect_scores"]["match"]["value"]) == (
+            "No",
+            " Yes",
+            "I",
+        )
+
+    def test_epochs_are_told_apart_and_a_failed_sample_has_its_error(self, tmp_path: Path) -> None:
+        log = json.loads((FIXTURES / "inspect-log.json").read_text())
+        sample = log["samples"][0]
+        failed = {**sample, "id": 7, "output": {}, "error": {"message": "Timed out"}}
+        silent = {**sample, "id": 8, "output": {}}
+        rows = [
+            sample,
+            {**sample, "epoch": 2, "input": [{"role": "user", "content": "Sure?"}]},
+            failed,
+            silent,
+        ]
+        found = read(write(tmp_path / "log.json", {**log, "samples": rows}))
+        assert [(row.question_id, row.question) for row in found][1] == ("1#2", "Sure?")
+        assert [(row.answer, row.error) for row in found][2:] == [("", "Timed out"), ("", None)]
+        assert [row.question_id for row in read(write(tmp_path / "rows.jsonl", *rows))] == [
+            "1",
+            "1#2",
+            "7",
+            "8",
+        ]
+
+    def test_a_log_without_samples_says_so(self, tmp_path: Path) -> None:
+        log = write(tmp_path / "log.json", {"version": 2, "eval": {"task": "t"}, "samples": []})
+        with pytest.raises(DataError, match="holds no samples"):
+            read(log)
+
+
 class TestPromptfoo:
     def test_each_provider_with_each_prompt_is_a_system(self) -> None:
         assert [(row.system, row.answer) for row in read("promptfoo.json")] == [

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import typer
 
 from ragstone.errors import ColumnsError, RagstoneError
+from ragstone.errors import plural as plural
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -128,11 +129,6 @@ def write_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-def plural(n: int, noun: str) -> str:
-    """Return `1 answer`, `2,000 answers`, as report.wording does, whose import takes NumPy's."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def say(text: str) -> None:

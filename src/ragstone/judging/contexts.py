@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.splitting import pack
+from ragstone.errors import plural
 from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.finding import Finding, FindingOf, JudgeContext, add_costs, unparsable
 from ragstone.llm import Reply
@@ -76,7 +77,7 @@ def numbered_lines(numbered: Mapping[int, str]) -> str:
 
 def share_of(n: int, n_all: int, thing: str) -> str:
     """Return `2 of 3 statements`."""
-    return f"{n} of {n_all} {thing}{'' if n_all == 1 else 's'}"
+    return f"{n} of {plural(n_all, thing)}"
 
 
 @functools.lru_cache(maxsize=256)

@@ -8,6 +8,7 @@ import msgspec
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.card import card_of as card_among
 from ragstone.agreement.corrected_mean import CorrectedMean
+from ragstone.errors import plural as plural
 from ragstone.experiments.breakdown import Distribution, SystemsBoard
 from ragstone.judging.summary import MetricSummary
 from ragstone.llm.forecast import Forecast, ModelForecast
@@ -41,11 +42,6 @@ def number(value: float) -> str:
 def count(n: int) -> str:
     """Return a whole number with its thousands set apart."""
     return f"{n:,}"
-
-
-def plural(n: int, noun: str) -> str:
-    """Return `1 answer`, `2 answers`."""
-    return f"{count(n)} {noun}{'' if n == 1 else 's'}"
 
 
 def interval(estimate: Estimate) -> str:

@@ -425,7 +425,14 @@ def _most_likely(field: str, plan: ColumnPlan, raw: Mapping[str, Any]) -> str | 
         return next(iter(graded or short[::-1]), None)
     if field.endswith("id"):
         return next((name for name in spare if name.lower().endswith("id")), None)
-    texts = {name: value.strip() for name, value in spare.items() if isinstance(value, str) and value.strip()}
+    texts = {
+        name: value.strip()
+        for name, value in spare.items()
+        if isinstance(value, str)
+        and value.strip()
+        and not _is_grade(value)
+        and not name.lower().endswith("id")
+    }
     asks = field == "question"
     return max(
         texts,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from ragstone.config import BuildSection
 from ragstone.dataset.certifying.coverage import FIFTHS, Coverage
 from ragstone.dataset.certifying.funnel import FILTER, ClosedBookRate, CriticVerdict, Funnel, n_lost, n_of
+from ragstone.errors import plural
 
 FEW = 30  # questions, below which a mean over them says little
 COVERED = 0.5  # of the documents with text, below which a set speaks of a part of the corpus only
@@ -74,11 +75,6 @@ def remarks_about(kind: str, declared: BuildSection, funnel: Funnel, coverage: C
 def noun_of(kind: str) -> str:
     """Return what one of the set is called: `question` or `fact`."""
     return "fact" if kind == "facts" else "question"
-
-
-def plural(n: int, noun: str) -> str:
-    """Return `1 question`, `2,000 questions`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def failed_words(statuses: Mapping[str, int]) -> str:

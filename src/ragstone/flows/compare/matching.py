@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.errors import DataError, nearest
+from ragstone.errors import DataError, nearest, plural
 from ragstone.experiments.run_settings import RunManifest
 from ragstone.judging.fields import JOINT_SUFFIX
 from ragstone.records import Answer, Judgement, Question, Ranking, references
@@ -142,7 +142,9 @@ def _questions(
         "with another text": reworded,
         "with another reference": other,
     }
-    problems = [f"{_questions_told(names)} {what}: {_few(names)}" for what, names in told.items() if names]
+    problems = [
+        f"{plural(len(names), 'question')} {what}: {_few(names)}" for what, names in told.items() if names
+    ]
     differing = {*reworded, *other}
     same = [name for name in common if name not in differing]
     if not same:
@@ -153,10 +155,6 @@ def _questions(
         )
         raise _cannot(a, b, problems, advice)
     return same, len(missing) + len(further) + len(reworded) + len(other)
-
-
-def _questions_told(names: Sequence[str]) -> str:
-    return f"{len(names):,} question{'' if len(names) == 1 else 's'}"
 
 
 def _few(names: Sequence[str]) -> str:

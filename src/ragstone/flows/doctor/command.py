@@ -117,14 +117,14 @@ def _database(settings: Settings) -> Check:
 def _cluster(settings: Settings) -> Check:
     """Connect to the cluster and look at its nodes; needed where stages run on it without being told to."""
     from ragstone.engine.cluster.starting import connected
-    from ragstone.errors import RagstoneError
+    from ragstone.errors import RagstoneError, plural
 
     engine = settings.engine
     needed = engine.kind == "ray"
     try:
         with connected(settings) as place:
-            room = f"{place.workers} worker{'' if place.workers == 1 else 's'}"
-            return Check("[engine] address", True, f"{engine.address} has room for {room}", needed=needed)
+            room = f"{engine.address} has room for {plural(place.workers, 'worker')}"
+            return Check("[engine] address", True, room, needed=needed)
     except RagstoneError as mistake:
         return Check("[engine] address", False, str(mistake), needed=needed)
 

@@ -61,6 +61,13 @@ def is_deepeval(raw: Mapping[str, Any]) -> bool:
     return "input" in raw and bool(raw.keys() & {"actualOutput", "actual_output"})
 
 
+def is_inspect(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a log of Inspect, or one sample of it."""
+    if isinstance(raw.get("samples"), list):
+        return isinstance(raw.get("eval"), Mapping)
+    return {"epoch", "input", "target", "output"} <= raw.keys()
+
+
 def is_ragas(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a sample of ragas."""
     return "user_input" in raw and bool(

@@ -7,6 +7,7 @@ from typing import Any
 
 from ragstone.tables.interchange.marks import (
     is_deepeval,
+    is_inspect,
     is_langfuse,
     is_openinference,
     is_promptfoo,
@@ -27,6 +28,7 @@ FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], str], ...] = (
     (is_openinference, "openinference:read_openinference"),
     (is_langfuse, "langfuse:read_langfuse"),
     (is_deepeval, "samples:read_deepeval"),
+    (is_inspect, "samples:read_inspect"),
     (is_ragas, "samples:read_ragas"),
 )
 

@@ -1,15 +1,25 @@
-"""Samples of ragas (version 0.4) and test cases of deepeval (version 4.3) -> rows of an answer sheet.
+"""Samples of ragas (0.4) and Inspect (0.3), test cases of deepeval (4.3) -> rows of an answer sheet.
 
 Of ragas: `EvaluationDataset` and results, as JSONL, CSV or a data set; their columns are read without help,
 here are the ids of passages beside them, and conversations. Of deepeval: `.deepeval/.latest_run_full.json`,
 test runs (camel case, the cases inside), and `save_as`, our own aliases, in CSV with passages joined by `|`.
+Of Inspect: the log as JSON (`inspect log dump`), a row for each sample; the second epoch of one is `ID#2`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ragstone.errors import DataError
 from ragstone.tables.columns import as_contexts, as_list
-from ragstone.tables.interchange.values import amount_in, context_in, count_in, said_in
+from ragstone.tables.interchange.values import (
+    amount_in,
+    answer_in,
+    context_in,
+    count_in,
+    fields_in,
+    question_in,
+    said_in,
+)
 
 _CASES = ("testCases", "test_cases")
 _NAMES = {"actualOutput": "actual_output", "expectedOutput": "expected_output"}
@@ -63,6 +73,42 @@ def _case_row(case: Mapping[str, Any]) -> dict[str, Any]:
     row |= {name: value for name, value in more.items() if value is not None}
     tags = row.pop("tags", None)  # a list; ours are named
     return {**row, "deepeval_tags": tags} if tags else row
+
+
+def read_inspect(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each sample of a log; what is no object as it is.
+
+    Raises DataError for a log without samples.
+    """
+    for number, raw in rows:
+        if not isinstance(raw, dict) or "samples" not in raw:
+            yield number, _inspect_row(raw) if isinstance(raw, dict) else raw
+            continue
+        if not raw["samples"]:
+            raise DataError(f"{where}: the log holds no samples. Write it anew without --no-log-samples.")
+        for at, one in enumerate(raw["samples"], 1):
+            yield at, _inspect_row(one) if isinstance(one, dict) else one
+
+
+def _inspect_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+    output, epoch = fields_in(sample.get("output")), sample.get("epoch")
+    usage, failed = fields_in(output.get("usage")), fields_in(sample.get("error")).get("message")
+    name = str(sample.get("id"))
+    row = {
+        "id": name if epoch in (None, 1) else f"{name}#{epoch}",
+        "question": question_in(sample.get("input")),
+        "reference": sample.get("target"),
+        "answer": answer_in(output.get("completion") or output.get("choices")),
+        "latency_s": amount_in(sample.get("total_time")),
+        "usage": {"input": usage.get("input_tokens"), "output": usage.get("output_tokens")}
+        if usage
+        else None,
+        "error": failed,
+        "metadata": {**fields_in(sample.get("metadata")), "inspect_scores": sample.get("scores")},
+    }
+    if row["answer"] is None and failed is None:
+        row["answer"] = ""
+    return {field: value for field, value in row.items() if value not in (None, [])}
 
 
 def read_ragas(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
