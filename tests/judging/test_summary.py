@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 
 from ragstone.judging import summarise
 from ragstone.records import Judgement
@@ -75,3 +76,31 @@ def test_why_rows_are_not_applicable_is_counted_the_commonest_first():
     rows = [lacking(0, "too short"), lacking(1, "no reference"), lacking(2, "no reference")]
     [summary] = summarise(rows)
     assert list(summary.reasons.items()) == [("no reference", 2), ("too short", 1)]
+
+
+def scored_and_failed(n_scored, n_failed, *, n_not_applicable=0, scale=(0, 1)):
+    rows = [row(f"s{n}", 0.8) for n in range(n_scored)]
+    rows += [row(f"f{n}", status="refused" if n % 2 else "app_error") for n in range(n_failed)]
+    rows += [row(f"n{n}", status="not_applicable") for n in range(n_not_applicable)]
+    return summarise([msgspec.structs.replace(one, scale=scale) for one in rows])[0]
+
+
+def test_bounds_count_every_row_that_failed_and_none_that_is_not_applicable():
+    # 7 scores of 0.8 sum up to 5.6: 5.6 / 10 to 8.6 / 10, however many rows are not applicable.
+    assert scored_and_failed(7, 3).bounds == pytest.approx((0.56, 0.86))
+    assert scored_and_failed(7, 3, n_not_applicable=90).bounds == pytest.approx((0.56, 0.86))
+    assert scored_and_failed(7, 3, scale=(-1, 1)).bounds == pytest.approx((0.26, 0.86))
+
+
+def test_there_are_no_bounds_where_nothing_failed_or_no_scale_is_known():
+    assert scored_and_failed(7, 0, n_not_applicable=3).bounds is None
+    assert scored_and_failed(7, 3, scale=None).bounds is None
+    assert scored_and_failed(0, 3).bounds is None
+
+
+def test_bounds_are_in_json_and_are_made_anew_for_what_was_written_without_them():
+    found = scored_and_failed(7, 3)
+    written = msgspec.to_builtins(found)
+    assert written["bounds"] == pytest.approx((0.56, 0.86))
+    del written["bounds"]
+    assert msgspec.convert(written, type(found)) == found

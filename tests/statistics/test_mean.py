@@ -4,11 +4,19 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from hypothesis.strategies import floats, lists
 from numpy.typing import NDArray
 from scipy import stats
 
-from ragstone.statistics import Estimate, difference_estimates, mean_estimate, mean_estimates, wilson_interval
+from ragstone.statistics import (
+    Estimate,
+    difference_estimates,
+    mean_bounds,
+    mean_estimate,
+    mean_estimates,
+    wilson_interval,
+)
 from ragstone.statistics.mean import FEW, effective_size
 
 
@@ -178,3 +186,17 @@ def test_differences_resample_whole_clusters():
 def test_difference_that_is_everywhere_the_same_has_no_interval():
     (found,) = difference_estimates(np.array([[1.0, 0.5], [0.75, 0.25]]), [(0, 1)])
     assert (found.value, found.low, found.high) == (0.5, None, None)
+
+
+def test_bounds_are_the_means_had_missing_values_the_lowest_or_the_highest():
+    # 7 values of mean 0.8 sum up to 5.6; three more of 0 or of 1: 5.6 / 10 and 8.6 / 10.
+    assert mean_bounds(0.8, 7, 3, (0, 1)) == pytest.approx((0.56, 0.86))
+    # 4 grades of mean 3 from 1 to 5, one missing: (12 + 1) / 5 and (12 + 5) / 5.
+    assert mean_bounds(3.0, 4, 1, (1, 5)) == pytest.approx((2.6, 3.4))
+
+
+@given(st.lists(st.floats(-1, 3), min_size=2), st.data())
+def test_bounds_hold_whatever_the_missing_values_are(values, data):
+    n = data.draw(st.integers(1, len(values) - 1))
+    low, high = mean_bounds(float(np.mean(values[:n])), n, len(values) - n, (-1, 3))
+    assert low - 1e-9 <= np.mean(values) <= high + 1e-9

@@ -19,6 +19,14 @@ KeepFailures = Annotated[
 MaskToo = Annotated[
     bool, typer.Option("--mask", help="Show models placeholders in place of personal data, see [privacy].")
 ]
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds",
+        help="Show each mean's worst and best case, had its failed rows the lowest or the highest score; "
+        "without it, where more than 5 % failed.",
+    ),
+]
 ByBatch = Annotated[
     bool, typer.Option("--batch", help="Use the provider's batch API: cheaper, but takes up to a day.")
 ]

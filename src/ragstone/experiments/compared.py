@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.judging.summary import BOUNDS_FROM
 from ragstone.records import Status
 from ragstone.statistics import Estimate
 from ragstone.statistics.paired import Test, Verdict
@@ -14,11 +15,16 @@ Unit = Literal["seconds", "tokens", "usd"]
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the two. mean: of the questions that both have scored. statuses: of the judgements of all."""
+    """One of the two. mean: of the questions that both have scored. statuses: of the judgements of all.
+
+    bounds: the mean of all questions that it has scored, had every failed one the lowest, or the highest
+    score; None where none failed, or the scale is unknown.
+    """
 
     system: str
     mean: Estimate
     statuses: dict[Status, int]
+    bounds: tuple[float, float] | None = None
 
 
 class Flip(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +185,7 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     settings: what differs between the runs, None where a manifest does not tell; prompt_diff: the lines of a
     unified diff of their answering prompts. retrieval: empty where a run holds no rankings. only_a, only_b:
     metrics, and systems, that have no counterpart. notes: what to know before relying on it.
+    bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all.
     """
 
     a: str
@@ -195,3 +202,4 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     notes: list[str]
     seed: int
     gate: Gate
+    bounds_from: float = BOUNDS_FROM

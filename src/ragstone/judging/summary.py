@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.records import STATUSES, Judgement, Question, Status, Verdict
-from ragstone.statistics import Estimate, mean_estimate
+from ragstone.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.tables import Rows
 from ragstone.tables.shown import Displayed
 
@@ -52,6 +52,26 @@ SHOWN_REASONS = 3
 MOST_REASONS = 1000  # a judge that gives every row a reason of its own must not fill the memory
 
 
+BOUNDS_FROM = 0.05  # share of failed rows above which a mean's bounds stand beside it unasked
+NO_FAILURE: tuple[Status, ...] = ("scored", "not_applicable")
+
+
+def n_failed_rows(statuses: Mapping[Status, int]) -> int:
+    """Return how many rows should have a score and have none, for whatever reason."""
+    return sum(n for status, n in statuses.items() if status not in NO_FAILURE)
+
+
+def bounds_of(
+    mean: float, statuses: Mapping[Status, int], scale: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Return what a mean of scored rows would be had every failed one the lowest, or the highest score.
+
+    None where no row failed, or the scale is unknown. Rows that are not applicable have no score to miss.
+    """
+    n_failed = n_failed_rows(statuses)
+    return mean_bounds(mean, statuses.get("scored", 0), n_failed, scale) if n_failed and scale else None
+
+
 class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """The mean of one judge's scores of one system.
 
@@ -60,7 +80,8 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     `statuses["scored"]`. reasons: why rows are not applicable, the commonest first; errors: why the judge
     failed. unsupported: of a judge that gives verdicts, what it found of the statements of each text.
     n_documents: of which the scored rows are, where several are of one (a question without a document counts
-    as one); they vary together, which widens the interval. None where every row stands alone.
+    as one); they vary together, which widens the interval. None where every row stands alone. bounds: the
+    mean in the worst and in the best case, see bounds_of; it follows from the others.
     """
 
     system: str
@@ -76,6 +97,12 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     errors: dict[str, int] = {}
     unsupported: list[Unsupported] = []
     n_documents: int | None = None
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.estimate is not None:  # also for summaries that were written before there were bounds
+            found = bounds_of(self.estimate.value, self.statuses, self.scale)
+            msgspec.structs.force_setattr(self, "bounds", found)
 
 
 def document_clusters(questions: Iterable[Question]) -> dict[str, str]:

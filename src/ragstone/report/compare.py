@@ -17,6 +17,7 @@ from ragstone.experiments.compared import (
     SpentComparison,
     SpentFigures,
 )
+from ragstone.judging.summary import BOUNDS_FROM
 from ragstone.records import NO_MODEL
 from ragstone.report.document import (
     Block,
@@ -38,7 +39,7 @@ from ragstone.report.document import (
     Tone,
     table_of,
 )
-from ragstone.report.wording import count, number, one_line, p_told, plural, statuses
+from ragstone.report.wording import bounds, count, number, one_line, p_told, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 
@@ -74,7 +75,10 @@ def comparison_document(
     explained = [
         block
         for row in rows
-        for block in (Heading(full_name(row, comparison), level=3), Paragraph(metric_told(row)))
+        for block in (
+            Heading(full_name(row, comparison), level=3),
+            Paragraph(metric_told(row, comparison.bounds_from)),
+        )
     ]
     return ReportDocument(
         title="Ragstone: B against A",
@@ -398,9 +402,9 @@ def test_told(row: MetricComparison) -> str:
     return f"{p_told(row.p_holm)} ({row.test}{holm})"
 
 
-def metric_told(row: MetricComparison) -> str:
-    """Return the verdict on one metric with all it rests on, as sentences."""
-    said = [f"{row.verdict}, {test_told(row)}.", changed_told(row), *_bound(row), *_denominator(row)]
+def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
+    """Return the verdict on one metric with all it rests on, as sentences. least: as of wording.bounds."""
+    said = [f"{row.verdict}, {test_told(row)}.", changed_told(row), *_bound(row), *_denominator(row, least)]
     if row.verdict == "cannot tell":
         said += outlook_told(row)
     return " ".join(said)
@@ -421,11 +425,11 @@ def _bound(row: MetricComparison) -> list[str]:
     return [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
 
 
-def _denominator(row: MetricComparison) -> list[str]:
+def _denominator(row: MetricComparison, least: float) -> list[str]:
     """Return who scored how many, where that is not the same everywhere."""
     if not (row.lost or row.gained or _others(row.a) or _others(row.b)):
         return []
-    sides = (f"{name} {_scored(side)}" for name, side in (("A", row.a), ("B", row.b)))
+    sides = (f"{name} {_scored(side, least)}" for name, side in (("A", row.a), ("B", row.b)))
     said = f"Both scored {count(row.n)}, which are compared: {'; '.join(sides)}."
     if not row.loses_more:
         return [said]
@@ -440,8 +444,8 @@ def _others(side: Side) -> str:
     return statuses(side.statuses)
 
 
-def _scored(side: Side) -> str:
-    others = _others(side)
+def _scored(side: Side, least: float) -> str:
+    others = "; ".join(filter(None, [_others(side), bounds(side.bounds, side.statuses, least)]))
     total = sum(side.statuses.values())
     return f"{count(side.statuses.get('scored', 0))} of {count(total)}" + (f" ({others})" if others else "")
 

@@ -17,13 +17,13 @@ from ragstone.report.wording import (
     count,
     denominator,
     doubt,
+    failures,
     judge_name,
     measured,
     number,
     plural,
     rivals,
     scale,
-    statuses,
     with_level,
 )
 from ragstone.retrieval.summary import RetrievalSummary
@@ -81,7 +81,7 @@ def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, b
 def _right(summary: RunSummary) -> HeadlineFinding:
     leads = _best_first(headlines(summary), summary)
     several = len(leads) > 1
-    figures = [_mean_figure(lead, several) for lead in leads[:SHOWN_FIGURES]]
+    figures = [_mean_figure(lead, several, summary.bounds_from) for lead in leads[:SHOWN_FIGURES]]
     more = len(leads) - len(figures)
     below = f"{plural(more, 'further system')} below." if more else ""
     sentences = list(dict.fromkeys(_weight(lead, summary) for lead in leads))
@@ -104,9 +104,9 @@ def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str
     return (f"{mean.system}: " if several else "") + people_would_give(mean)
 
 
-def _mean_figure(metric: MetricSummary, several: bool) -> Figure:
+def _mean_figure(metric: MetricSummary, several: bool, least: float) -> Figure:
     label = f"{judge_name(metric)}, {scale(metric)}" if metric.scale else judge_name(metric)
-    others = statuses(metric.statuses)
+    others = failures(metric, least)
     return Figure(
         label=f"{metric.system}: {label}" if several else label,
         value=number(metric.estimate.value) if metric.estimate else "no score",

@@ -24,6 +24,7 @@ from ragstone.report.wording import (
     caution,
     cost,
     count,
+    failures,
     interval,
     judge_name,
     n_scored,
@@ -88,7 +89,7 @@ def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell
     beside = [
         shared_documents(row.n_documents) if row.n_documents else "",
         corrected_line(corrected) if corrected else "",
-        statuses(row.statuses),
+        failures(row, summary.bounds_from),
         f"† {warning}" if warning else "",
     ]
     return [

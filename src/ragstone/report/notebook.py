@@ -32,6 +32,7 @@ from ragstone.report.run_report import metric_dots, run_document
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
     count,
+    failures,
     interval,
     judge_name,
     n_scored,
@@ -39,7 +40,6 @@ from ragstone.report.wording import (
     one_line,
     plural,
     scale,
-    statuses,
 )
 from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables import Rows
@@ -179,7 +179,7 @@ def means_table(metrics: Sequence[MetricSummary]) -> Table:
         ("mean", lambda row: Cell(number(row.estimate.value) if row.estimate else "none", tone="strong")),
         ("interval", lambda row: interval(row.estimate) if row.estimate else ""),
         ("scored", lambda row: f"{count(n_scored(row))} of {count(row.n_rows)}"),
-        (Column("", text=True), lambda row: Cell(statuses(row.statuses), tone="muted")),
+        (Column("", text=True), lambda row: Cell(failures(row), tone="muted")),
     ]
     return table_of("Means", metrics, columns)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
+
 from ragstone.report.asked import AskedCall, read_asked
 from ragstone.report.blame import read_blame
 from ragstone.report.embedded import Prompts
@@ -11,33 +13,48 @@ from ragstone.report.render.html import asset, put_page, render_page, script_jso
 from ragstone.report.render.markdown import render_markdown
 from ragstone.report.run import Run, read_run, read_summary
 from ragstone.report.run_report import pull_request_document, run_document
+from ragstone.report.summary import RunSummary
 from ragstone.report.wording import STATUS_WORDS, caution, count, plural
 
 SCRIPTS = ("rows.js", "elements.js", "opened.js", "filter.js", "line.js", "list.js")
 
 
-def write_report(run: Path) -> Path:
+def write_report(run: Path, *, bounds: bool = False) -> Path:
     """Write report.html into a run folder, in place of one that is there, and return its path.
+
+    bounds: as of render_run.
 
     Reads summary.json, where every number comes from, and the files of rows beside it, of which only
     judgements.jsonl must be there. Raises DataError, saying what to do, when one is missing or wrong.
     """
-    return put_page(run / "report.html", render_run(read_run(run), read_asked(run)))
+    return put_page(run / "report.html", render_run(read_run(run), read_asked(run), bounds=bounds))
 
 
-def write_markdown(run: Path) -> Path:
+def write_markdown(run: Path, *, bounds: bool = False) -> Path:
     """Write report.md into a run folder, in place of one that is there, and return its path.
 
-    Reads summary.json, and blame.json where there is one. Raises DataError, saying what to do, when one is
-    missing or wrong.
+    bounds: as of render_run. Reads summary.json, and blame.json where there is one. Raises DataError,
+    saying what to do, when one is missing or wrong.
     """
-    document = pull_request_document(read_summary(run), read_blame(run))
+    summary = read_summary(run)
+    document = pull_request_document(_with_bounds(summary) if bounds else summary, read_blame(run))
     return put_page(run / "report.md", render_markdown(document))
 
 
-def render_run(run: Run, asked: Iterable[AskedCall] = ()) -> str:
-    """Return the report as one HTML document. asked: the conversations with models behind the rows."""
+def _with_bounds(summary: RunSummary) -> RunSummary:
+    """Return the numbers of a run, every mean with failed rows to be shown with its bounds."""
+    return msgspec.structs.replace(summary, bounds_from=0.0)
+
+
+def render_run(run: Run, asked: Iterable[AskedCall] = (), *, bounds: bool = False) -> str:
+    """Return the report as one HTML document.
+
+    asked: the conversations with models behind the rows. bounds: every mean with failed rows is shown with
+    its worst and best case, not only where many failed.
+    """
     summary, blocks = run.summary, embed_all(run, asked)
+    if bounds:
+        summary = _with_bounds(summary)
     rows = {f"details-{at}": block for at, block in enumerate(blocks.details)}
     rows |= {f"passages-{at}": block for at, block in enumerate(blocks.passages)}
     prompts = {f"prompts-{at}": block.encode() for at, block in enumerate(blocks.prompts.blocks)}

@@ -54,6 +54,7 @@ from ragstone.report.wording import (
     counted,
     denominator,
     doubt,
+    failures,
     interval,
     judge_name,
     level,
@@ -305,7 +306,7 @@ def _means(
         ("Mean", mean),
         (Column(interval_head, ends=UNIT), span),
         *([("Corrected by labels", corrected)] if summary.corrected else []),
-        (Column("Rows", text=True), _rows),
+        (Column("Rows", text=True), lambda row: _rows(row, summary)),
         (Column("Agreement with people", text=True), worth),
     ]
     return table_of(
@@ -318,8 +319,8 @@ def _means(
     )
 
 
-def _rows(row: MetricSummary) -> Cell:
-    others = statuses(row.statuses)
+def _rows(row: MetricSummary, summary: RunSummary) -> Cell:
+    others = failures(row, summary.bounds_from)
     return Cell(denominator(row) + (";" if others else ""), others)
 
 
@@ -338,7 +339,7 @@ def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) ->
         (Column("Judge", text=True), name),
         ("Mean", lambda row: mean_cell(row[1])),
         (interval_head, lambda row: interval(row[1].estimate) if row[1].estimate else ""),
-        (Column("Rows", text=True), lambda row: _rows(row[1])),
+        (Column("Rows", text=True), lambda row: _rows(row[1], summary)),
     ]
     rows = [(value, metric) for value, metrics in grouping.groups.items() for metric in metrics]
     table = table_of(f"Means by {grouping.by}", rows, columns, kind="", group=lambda row: row[0])

@@ -11,7 +11,7 @@ from ragstone.errors import DataError
 from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.breakdown import Distribution, GroupedMeans, SystemsBoard
 from ragstone.judging.savings import CascadeSavings
-from ragstone.judging.summary import MetricSummary
+from ragstone.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.records import Status, Usage
 from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables.shown import Displayed
@@ -50,7 +50,8 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     what each cascade among the judges has saved. corrected: means with labels of this run's answers carried
     into them, for the judges and systems that such labels speak of. systems: the leaderboard of a run with
     several systems, by the judge of findings.common_headline. by_tag: the means in groups of questions.
-    distributions: how many rows have each score.
+    distributions: how many rows have each score. bounds_from: the share of failed rows above which a mean's
+    bounds are shown beside it; 0 shows all that there are.
     """
 
     name: str
@@ -68,6 +69,7 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     systems: SystemsBoard | None = None
     by_tag: list[GroupedMeans] = []
     distributions: list[Distribution] = []
+    bounds_from: float = BOUNDS_FROM
 
 
 NumbersT = TypeVar("NumbersT")

@@ -10,7 +10,7 @@ from ragstone.agreement.card import card_of as card_among
 from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.errors import plural as plural
 from ragstone.experiments.breakdown import Distribution, SystemsBoard
-from ragstone.judging.summary import MetricSummary
+from ragstone.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
 from ragstone.llm.forecast import Forecast, ModelForecast
 from ragstone.records import Status
 from ragstone.report.summary import Calls, RunSummary
@@ -135,6 +135,23 @@ def denominator(metric: MetricSummary) -> str:
     """Return `358 scored of 365 rows`, and whether rows share documents."""
     shared = f"; {shared_documents(metric.n_documents)}" if metric.n_documents else ""
     return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{shared}"
+
+
+def failures(metric: MetricSummary, least: float = BOUNDS_FROM) -> str:
+    """Return every status but `scored` with its count, and the bounds of the mean where so many failed.
+
+    least: the share of failed rows above which the bounds are told.
+    """
+    others = statuses(metric.statuses)
+    return others + (f"; {told}" if (told := bounds(metric.bounds, metric.statuses, least)) else "")
+
+
+def bounds(found: tuple[float, float] | None, counts: Mapping[Status, int], least: float) -> str:
+    """Return `worst case 0.56, best case 0.86`; empty where no larger share of rows than `least` failed."""
+    n_failed = n_failed_rows(counts)
+    if found is None or n_failed <= least * (n_failed + counts.get("scored", 0)):
+        return ""
+    return f"worst case {number(found[0])}, best case {number(found[1])}"
 
 
 def shared_documents(n: int) -> str:

@@ -46,7 +46,7 @@ from .krippendorff import (
     krippendorff_alpha,
     value_columns,
 )
-from .mean import difference_estimates, mean_estimate, mean_estimates
+from .mean import difference_estimates, mean_bounds, mean_estimate, mean_estimates
 from .paired import flips_for, holm, mcnemar_p, sign_flip_p_values
 from .ppi import PredictionPowered, prediction_powered_mean
 
@@ -86,6 +86,7 @@ __all__ = [
     "linear",
     "matches_within_one",
     "mcnemar_p",
+    "mean_bounds",
     "mean_columns",
     "mean_estimate",
     "mean_estimates",

@@ -47,6 +47,16 @@ def mean_estimate(
     return found[""]
 
 
+def mean_bounds(mean: float, n: int, n_missing: int, ends: tuple[float, float]) -> tuple[float, float]:
+    """Return what a mean would be if every missing value were the lowest, and if it were the highest.
+
+    mean: of n values. ends: the lowest and the highest value that there can be. No chance is in them: they
+    hold whatever the missing values are.
+    """
+    low, high = ((n * mean + n_missing * end) / (n + n_missing) for end in ends)
+    return low, high
+
+
 def mean_estimates(
     columns: Mapping[str, Sequence[float] | Floats],
     clusters: Clusters | None = None,

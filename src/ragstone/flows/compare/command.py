@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import AsJson
+from ragstone.console.options import AsJson, Bounds
 from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_json
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def compare(
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")
     ] = 0,
+    bounds: Bounds = False,
     json: AsJson = False,
 ) -> None:
     """Say whether run B is better or worse than run A, or that the questions do not decide.
@@ -79,6 +80,7 @@ def compare(
         margin=margin,
         min_effect=min_effect,
         seed=seed,
+        bounds=bounds,
     )
     _tell(found, output, gated=gate or margin is not None, json=json)
     if gate:

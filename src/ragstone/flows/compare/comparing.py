@@ -33,6 +33,7 @@ def compare(
     margin: float | None = None,
     min_effect: float = EFFECT,
     seed: int = 0,
+    bounds: bool = False,
 ) -> Comparison:
     """Return what run B is against run A, metric by metric, paired by question; B is the new one.
 
@@ -42,7 +43,7 @@ def compare(
     questions: their rows, where the runs hold none: questions of one document are not independent. shared:
     compare the questions that both have, though either has others. margin: how much worse `gate` lets pass;
     min_effect: the difference that is worth finding; both as shares of the scale's width. seed: of the
-    intervals and tests.
+    intervals and tests. bounds: every mean with failed rows is shown with its worst and best case.
 
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
     one run compared with itself; ConfigError for a margin or an effect that is none.
@@ -53,7 +54,7 @@ def compare(
             "are compared by naming them: system_a and system_b (--system-a NAME --system-b NAME)."
         )
     asked = _questions(questions)
-    return compare_judged(
+    found = compare_judged(
         read_judged(a, "the first list", asked),
         read_judged(b, "the second list", asked),
         metrics=metrics,
@@ -63,6 +64,7 @@ def compare(
         effect=min_effect,
         seed=seed,
     )
+    return msgspec.structs.replace(found, bounds_from=0.0) if bounds else found
 
 
 def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:

@@ -24,6 +24,7 @@ from ragstone.flows.compare.matching import JudgedRun, Key, Matched, match
 from ragstone.flows.compare.retrieval import compare_retrieval
 from ragstone.flows.compare.spent import compare_spent
 from ragstone.judging import document_clusters
+from ragstone.judging.summary import bounds_of
 from ragstone.records import Answer, Judgement, count_statuses
 from ragstone.statistics import (
     Floats,
@@ -194,7 +195,11 @@ class _Both:
         )
         if mean is None:
             raise ValueError("a metric without scores: paired returns None for it")
-        return Side(system=row.systems[at], mean=mean, statuses=count_statuses(row.rows[at].values()))
+        judged = row.rows[at].values()
+        own = [one.score for one in judged if one.score is not None]
+        statuses, stated = count_statuses(judged), next(iter(judged)).scale
+        bounds = bounds_of(sum(own) / len(own), statuses, stated)
+        return Side(system=row.systems[at], mean=mean, statuses=statuses, bounds=bounds)
 
     def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int]]:
         """Return the questions that one side alone has scored, and those whose answer failed on one alone."""

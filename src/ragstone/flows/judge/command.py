@@ -8,7 +8,7 @@ import typer
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import Limit, Model
+from ragstone.console.options import Bounds, Limit, Model
 from ragstone.console.printing import UNSCORED, again, say, show, show_json
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def judge(
     questions: QuestionsToo = None,
     output: JudgementsPlace = None,
     limit: Limit = None,
+    bounds: Bounds = False,
     asking: Asking,
 ) -> None:
     """Judge every answer with every judge. Run it again to continue: no finished call is paid for twice.
@@ -96,6 +97,7 @@ def judge(
         "batch": asking.batch,
         "force": asking.force,
         "progress": bars,
+        "bounds": bounds,
     }
     if folder:
         from ragstone.flows.judge.run_folder import judge_to_run

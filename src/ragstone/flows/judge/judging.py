@@ -13,7 +13,7 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
-from ragstone.judging import Judge, Tally
+from ragstone.judging import Judge, MetricSummary, Tally
 from ragstone.judging.leaves import members_of, read_no_answer
 from ragstone.judging.savings import CascadeTally
 from ragstone.llm import Caps
@@ -36,6 +36,7 @@ class JudgingOptions(TypedDict, total=False):
     batch: bool
     force: bool
     progress: Progress
+    bounds: bool
 
 
 def judge_sheet(
@@ -51,6 +52,7 @@ def judge_sheet(
     batch: bool = False,
     force: bool = False,
     progress: Progress = silent,
+    bounds: bool = False,
     kept: Sequence[Judgement] = (),
     log_in: Path | None = None,
 ) -> RunSummary:
@@ -59,8 +61,8 @@ def judge_sheet(
     The sheet is read through once before anything is paid for, so that a bad row stops nothing half-way;
     then once for each judge, so that memory does not grow with it. questions: a file that holds question
     and reference by id, where the sheet does not. batch: by the provider's batch API. kept: judgements that
-    stand before these, and count. log_in: a folder that keeps what was asked and told. Raises DataError,
-    ConfigError, ModelError.
+    stand before these, and count. log_in: a folder that keeps what was asked and told. bounds: every mean
+    with failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
     sources = [*paths_of(sheet), *([questions] if questions else [])]
@@ -75,7 +77,6 @@ def judge_sheet(
             with session.logging_calls(log_in) if log_in else contextlib.nullcontext():
                 rows = _after(kept, judge_rows(answers, judges, session, n_answers))
                 n_new = count_planned(judges, n_answers)
-                made = made_from(settings, "judge", sources, [digest_of(judge) for judge in judges], limit)
                 await write_stream(
                     rows,
                     output,
@@ -83,16 +84,16 @@ def judge_sheet(
                     each=_both(tally, cascades),
                     n_planned=None if n_new is None else len(kept) + n_new,
                     force=force,
-                    made_from=made,
+                    made_from=made_from(settings, "judge", sources, list(map(digest_of, judges)), limit),
                 )
         judged = judgements_alone(str(output), tally.summaries(settings.run.seed), cascades.savings())
-        told = fitted_notes(judges, judged.metrics) + _unpaired_notes(judges, answers())
         return msgspec.structs.replace(
             judged,
             models=session.roles(members_of(judges)),
             counts={"answers": n_answers, **judged.counts},
             calls=session.calls(),
-            notes=judged.notes + told + masking_notes(settings),
+            notes=judged.notes + _notes(judges, judged.metrics, answers(), settings),
+            bounds_from=0.0 if bounds else judged.bounds_from,
         )
 
     return run_sync(work())
@@ -105,12 +106,15 @@ async def _after(kept: Sequence[Judgement], judged: AsyncIterator[Judgement]) ->
         yield row
 
 
-def _unpaired_notes(judges: Sequence[Judge], answers: Iterator[Answer]) -> list[str]:
+def _notes(
+    judges: Sequence[Judge], metrics: Sequence[MetricSummary], answers: Iterator[Answer], settings: Settings
+) -> list[str]:
+    notes = fitted_notes(judges, metrics) + masking_notes(settings)
     if not any(judge.compares_two for judge in judges):
-        return []
+        return notes
     from ragstone.judging.pairwise import unpaired_notes
 
-    return unpaired_notes(judges, answers)
+    return notes + unpaired_notes(judges, answers)
 
 
 def _both(tally: Tally, cascades: CascadeTally) -> Callable[[Judgement], None]:

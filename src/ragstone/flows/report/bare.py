@@ -13,9 +13,12 @@ from ragstone.stages.notes import judgements_alone
 from ragstone.tables import read_rows
 
 
-def write_bare_report(path: Path) -> Path:
-    """Write the page of a file of judgements beside it, as NAME.html; return its path. Raises DataError."""
-    return put_page(path.with_suffix(".html"), render_run(bare_run(path)))
+def write_bare_report(path: Path, *, bounds: bool = False) -> Path:
+    """Write the page of a file of judgements beside it, as NAME.html; return its path.
+
+    bounds: as of render_run. Raises DataError.
+    """
+    return put_page(path.with_suffix(".html"), render_run(bare_run(path), bounds=bounds))
 
 
 def bare_run(path: Path, sheet: Path | None = None) -> Run:

@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from ragstone.console.options import Bounds
 from ragstone.console.printing import say
 
 
 def report(
     run: Annotated[Path, typer.Argument(help="A run, such as runs/starter, or a file of judgements.")],
+    *,
+    bounds: Bounds = False,
 ) -> None:
     """Write a run's report.html, which works offline, and report.md, for a pull request.
 
@@ -24,7 +27,7 @@ def report(
     from ragstone.report.page import write_markdown, write_report
 
     if run.is_file():
-        say(f"Report: {write_bare_report(run)}")
+        say(f"Report: {write_bare_report(run, bounds=bounds)}")
         return
-    say(f"Report: {write_report(run)}")
-    say(f"For a pull request: {write_markdown(run)}")
+    say(f"Report: {write_report(run, bounds=bounds)}")
+    say(f"For a pull request: {write_markdown(run, bounds=bounds)}")

@@ -9,7 +9,7 @@ from ragstone.config import Settings
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import Limit, Model
+from ragstone.console.options import Bounds, Limit, Model
 from ragstone.console.printing import say, show, show_json
 
 
@@ -20,6 +20,7 @@ def run(
     *,
     model: Model = None,
     limit: Limit = None,
+    bounds: Bounds = False,
     asking: Asking,
 ) -> None:
     """Run every stage in ragstone.toml; write rows, numbers and a report to runs/NAME.
@@ -36,10 +37,10 @@ def run(
     settings = choose(settings, "answer", model=model, limit=limit)
     settings = choose(settings, "judge", model=model)
     asking.tell_forecast(lambda: forecast_run(settings))
-    run_and_show(settings, asking)
+    run_and_show(settings, asking, bounds=bounds)
 
 
-def run_and_show(settings: Settings, asking: Asking) -> None:
+def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) -> None:
     """Run, print the summary and the path of the report, and exit as the outcome demands."""
     from ragstone.flows.run.pipeline import run as run_all
     from ragstone.flows.run.pipeline import run_folder
@@ -55,6 +56,7 @@ def run_and_show(settings: Settings, asking: Asking) -> None:
         batch=asking.batch,
         force=asking.force,
         progress=bars,
+        bounds=bounds,
     )
     report = run_folder(settings) / "report.html"
     if asking.json:

@@ -76,23 +76,32 @@ def run(
     batch: bool = False,
     force: bool = False,
     progress: Progress = silent,
+    bounds: bool = False,
 ) -> RunSummary:
     """Run every declared stage and return the run's numbers; rows and report stand in `runs/NAME/`.
 
     settings: they, or the path of their file. Run again, no finished call is made twice and every file of
     rows comes out the same. force: replace a run of the same name that had other settings. budget: e.g.
     `100calls` or `2usd`; what it cuts off has the status `over_budget`. deadline: e.g. `30m`; what it cuts
-    off has the status `timeout`. batch: by the provider's batch API, cheaper, in hours. Raises
-    ConfigError for settings that do not fit together, DataError for files, ModelError when no call can
-    succeed.
+    off has the status `timeout`. batch: by the provider's batch API, cheaper, in hours. bounds: every mean
+    with failed rows is shown with its worst and best case, not only where many failed. Raises ConfigError for
+    settings that do not fit together, DataError for files, ModelError when no call can succeed.
     """
     if not isinstance(settings, Settings):
         settings = load_settings(Path(settings))
-    return run_sync(_run(settings, parse_caps(budget, deadline), offline, force, batch, progress))
+    caps = parse_caps(budget, deadline)
+    return run_sync(_run(settings, caps, offline, force, batch, progress, bounds=bounds))
 
 
 async def _run(
-    settings: Settings, caps: Caps, offline: bool, force: bool, batch: bool, progress: Progress
+    settings: Settings,
+    caps: Caps,
+    offline: bool,
+    force: bool,
+    batch: bool,
+    progress: Progress,
+    *,
+    bounds: bool,
 ) -> RunSummary:
     settings = with_system(settings)
     judges = checked_judges(settings)
@@ -110,7 +119,9 @@ async def _run(
             models = session.roles(members_of(judges))
         notes = system_notes(rows.answers, rows.from_ledger, settings) + notes + masking_notes(settings)
         summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())
-        summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
+        summary = msgspec.structs.replace(
+            summary, notes=[*summary.notes, *notes], bounds_from=0.0 if bounds else summary.bounds_from
+        )
         write_manifest(folder, settings, judges, models)
         (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
         write_report(folder)
