@@ -75,7 +75,7 @@ def test_a_null_answer(here, caplog):
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (ASKED, "3 judgements failed. {url}: HTTP 500: out of order. "),
+        (ASKED, "3 judgements failed: {url}: HTTP 500: out of order. "),
         (
             ["answer", "--questions", "q.jsonl", "--model", "openai/fake", "-o", "a.jsonl"],
             "none/strict/fake: 1 of 1 answer failed, so no judge has judged them. error: {url}: HTTP 500: "

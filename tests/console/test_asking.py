@@ -162,7 +162,8 @@ def test_a_deadline_without_a_unit_is_wrong_use(project):
 def test_the_line_before_the_next_step_says_how_rows_ended_what_was_asked_and_what_it_cost(project):
     ragstone(*JUDGE, "--limit", 2, "-o", "pilot.jsonl")
     ran = ragstone(*JUDGE, "--budget", "3calls")
-    assert ran.err.splitlines()[-2] == (
+    assert ran.err.splitlines()[-2].startswith("1 judgement failed: the budget of 3 calls does not allow")
+    assert ran.err.splitlines()[-1] == (
         "Judgements in judgements.jsonl: 5 scored, 1 over budget. "
         "Calls: 3 made, 2 from the ledger, 1 failed. "
         "Cost: unknown: ragstone.toml has no price for a model or system."

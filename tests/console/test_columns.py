@@ -56,7 +56,7 @@ def write_plain(folder, fake):
     write_rows("l.jsonl", labels, Label)
     Path("beside_columns.py").write_text("def ask(question):\n    return question.upper()\n")
     Path("ragstone.toml").write_text(
-        '[questions]\npath = "q.jsonl"\n[documents]\npaths = ["d.jsonl"]\n[judge]\njudges = ["max_words"]\n'
+        '[questions]\npath = "q.jsonl"\n[documents]\npaths = ["d.jsonl"]\n[judge]\njudges = ["max_words@expect=50"]\n'
         '[answer]\nsystem = "beside_columns:ask"\n' + fake.toml()
     )
 
@@ -135,7 +135,7 @@ def test_a_run_read_in_other_columns_is_another_run(folder, fake_openai):
 
 # They read runs of ours, settings, the ledger or nothing; `new` writes settings for rows that others read.
 READ_NO_ROWS = ["demo", "new", "doctor", "models", "blame", "report", "export", "serve", "assistant"]
-READ_NO_ROWS += ["ledger", "people", "judges.list", "judges.show", "judges.new"]
+READ_NO_ROWS += ["ledger", "people", "try", "judges.list", "judges.show", "judges.new"]
 
 
 def commands():

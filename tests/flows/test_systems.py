@@ -80,7 +80,7 @@ def test_failed_answers_are_told_and_a_run_of_them_ends_well(project, fake):
     assert "3 answers in answers.jsonl; 3 failed." in ran.err
     assert "mine: 3 of 3 answers failed" in " ".join(ran.err.split())
     ran = ragstone("run")
-    assert ran.code == 0
+    assert ran.code == 5  # and none was scored
     assert "3 application failed" in ran.err + ran.out
     assert ragstone("run", "--force", "--strict").code == 5
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragstone.llm import Caps
     from ragstone.llm.forecast import Forecast
     from ragstone.records import Status
-    from ragstone.report.summary import Calls
+    from ragstone.report.summary import Calls, RunSummary
 
 # A forecast above one of these is confirmed on a terminal: US dollars, calls, and calls of unknown price.
 MOST_USD = 1.0
@@ -193,6 +193,14 @@ def leave(statuses: Collection["Status"], calls: "Calls", *, strict: bool) -> No
     if "over_budget" in statuses or calls.late:
         raise typer.Exit(OVER_BUDGET)
     if strict and set(statuses) - {"scored", "not_applicable"}:
+        raise typer.Exit(UNSCORED)
+
+
+def leave_judged(summary: "RunSummary", *, strict: bool) -> None:
+    """End a command as its judgements demand. Raises typer.Exit as leave does, with 5 if none is scored."""
+    statuses = {status for metric in summary.metrics for status in metric.statuses}
+    leave(statuses, summary.calls, strict=strict)
+    if statuses and "scored" not in statuses:
         raise typer.Exit(UNSCORED)
 
 

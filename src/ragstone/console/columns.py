@@ -86,7 +86,7 @@ def _check_found(choice: "ColumnChoice", given: Iterable[object]) -> None:
     from ragstone.tables.reading import columns_in
 
     there = {path: columns_in(path) for path in _files(given)}
-    every = [column for columns in there.values() for column in columns]
+    every = {column for columns in there.values() for column in columns}
     for field, column in choice.columns.items():
         if there and not any(find_column(column, columns) for columns in there.values()):
             places = ", ".join(map(str, there))

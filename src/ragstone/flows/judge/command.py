@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import Asking, asks_models, leave
+from ragstone.console.asking import Asking, asks_models, leave_judged
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Bounds, Limit, Model
-from ragstone.console.printing import UNSCORED, again, say, show, show_json
+from ragstone.console.printing import again, say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.flows.judge.judging import JudgingOptions
@@ -124,16 +124,14 @@ def _tell(
         show(render_terminal(judged_document(summary)))
     failed = sum(map(n_failed, summary.metrics))
     if failed:
-        say(f"{plural(failed, 'judgement')} failed. {failed_how(summary.metrics)}")
+        why = ":" if any(metric.errors for metric in summary.metrics) else "."
+        say(f"{plural(failed, 'judgement')} failed{why} {failed_how(summary.metrics)}")
     say(f"Judgements in {place}: {end_line(summary)}")
     for note in notes:
         say(note)
     if not notes and not failed:
         say(f"Next: {_next_step(summary, place, sheets)}")
-    statuses = {status for metric in summary.metrics for status in metric.statuses}
-    leave(statuses, summary.calls, strict=asking.strict)
-    if statuses and "scored" not in statuses:
-        raise typer.Exit(UNSCORED)
+    leave_judged(summary, strict=asking.strict)
 
 
 def _next_step(summary: "RunSummary", place: "Path | str", sheets: list[Path]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ragstone.config import Settings
-from ragstone.console.asking import Asking, asks_models, leave
+from ragstone.console.asking import Asking, asks_models, leave_judged
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Bounds, Limit, Model
@@ -65,5 +65,4 @@ def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) ->
         show(render_terminal(run_document(summary)))
     say(f"Judgements: {end_line(summary)}")
     say(f"Report: {report}")
-    statuses = {status for metric in summary.metrics for status in metric.statuses}
-    leave(statuses, summary.calls, strict=asking.strict)
+    leave_judged(summary, strict=asking.strict)
