@@ -47,7 +47,7 @@ def test_before_a_run_the_forecast_stands_on_standard_error(project):
     first, grounds = ran.err.splitlines()[:2]
     assert first.startswith("Forecast: about 6 calls, ")
     assert "cost unknown, time unknown." in first
-    assert "openai/fake: 6 calls, no price known" in grounds
+    assert "openai/fake: 6 calls, price unknown" in grounds
     assert "never asked before" in grounds
     assert "Forecast" not in ran.out
 

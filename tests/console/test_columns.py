@@ -56,7 +56,8 @@ def write_plain(folder, fake):
     write_rows("l.jsonl", labels, Label)
     Path("beside_columns.py").write_text("def ask(question):\n    return question.upper()\n")
     Path("ragstone.toml").write_text(
-        '[questions]\npath = "q.jsonl"\n[documents]\npaths = ["d.jsonl"]\n[judge]\njudges = ["max_words@expect=50"]\n'
+        '[questions]\npath = "q.jsonl"\n[documents]\npaths = ["d.jsonl"]\n'
+        '[judge]\njudges = ["max_words@expect=50"]\n'
         '[answer]\nsystem = "beside_columns:ask"\n' + fake.toml()
     )
 
