@@ -44,7 +44,7 @@ def test_judgements_are_listed_and_opened_with_numbers_and_rows(project, judgeme
     with client_of(project) as client:
         listed = client.get("/workbench/").text
         assert "/workbench/runs/1/judged" in listed
-        assert "judgements ·" in listed
+        assert '<span class="of">judgements</span>' in listed
         shown = client.get("/workbench/runs/1/judged").text
         assert "containment" in shown
         assert "0.50" in shown  # one of two answers holds its reference

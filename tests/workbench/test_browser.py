@@ -7,15 +7,17 @@ import msgspec
 import pytest
 from tests.report.conftest import JUDGEMENTS, card, summary_of
 from tests.support.browser import opened_tab
-from tests.support.judged_runs import judged, questions, write_run, write_runs_that_differ
+from tests.support.judged_runs import answers, judged, questions, write_run, write_runs_that_differ
 from tests.support.run_progress import told_of_a_run
 from tests.support.served_workbench import served
 from tests.workbench.test_run_pages import EVIL, write
 
 from ragstone.config import load_settings
 from ragstone.engine.progress_file import FILE
+from ragstone.judging import summarise
 from ragstone.records import Judgement
 from ragstone.report.summary import RunSummary
+from ragstone.stages.notes import judgements_alone
 from ragstone.tables import write_rows
 
 pytestmark = pytest.mark.browser
@@ -114,6 +116,8 @@ def test_axe_finds_nothing_to_complain_of(project, scheme, width):
         "",
         "runs/0/wheat#q-q1",
         "compare?a=0/a&b=0/b",
+        "compare/answers?run=0/a&run=0/b",
+        "runs/trends",
         "data",
         "judges",
         "judges/faithfulness",
@@ -127,10 +131,39 @@ def test_axe_finds_nothing_to_complain_of(project, scheme, width):
     ):
         for place in places:
             tab.visit(f"{address}/workbench/{place}")
-            if place.startswith("runs/"):
+            if "#q-" in place:
                 tab.page.locator(".opened").wait_for()
             assert tab.axe() == [], place
             assert tab.run("document.documentElement.scrollWidth <= innerWidth"), place
+
+
+def test_runs_are_ticked_and_their_flips_read_side_by_side(project):
+    before, after = answers(["wheat"] * 3), answers(["rye"] * 3)
+    for name, scores, said in (("a", [1, 0, 1], before), ("b", [1, 1, 0], after)):
+        rows = judged(scores)
+        summary = judgements_alone(name, summarise(rows), [])
+        folder = write_run(project / "runs" / name, rows, said=said, asked=questions(3))
+        (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
+    cells = "[...document.querySelectorAll('.sides td > p .chip')].map((one) => one.textContent)"
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/")
+        for box in tab.page.locator("input[name=run]").all():
+            box.check()
+        tab.page.get_by_role("button", name="Answers of the ticked side by side").click()
+        tab.page.wait_for_url("**/compare/answers?*")
+        tab.page.get_by_label("only flips (2)").check()
+        tab.page.get_by_role("button", name="Show").click()
+        tab.until("document.querySelectorAll('.sides tbody tr').length", 2)
+        assert {one.split()[0] for one in tab.run(cells)[:2]} == {"fails", "passes"}
+        tab.page.locator(".sides td summary").first.click()
+        assert tab.page.locator(".sides .whole").first.is_visible()
+        tab.page.keyboard.press("j")
+        assert tab.run(FOCUSED) == "What is 1?"
+        tab.page.keyboard.press("Enter")
+        tab.page.locator(".opened").wait_for()  # the row in its run
+        tab.visit(f"{address}/workbench/runs/trends")
+        tab.until("document.querySelectorAll('.canvas svg').length", 1)
+        assert tab.complaints == []
 
 
 def test_of_many_systems_a_row_shows_how_many_a_judge_finds_low(project):

@@ -25,6 +25,7 @@ from ragstone.workbench import (
     label_pages,
     library_pages,
     review_pages,
+    run_list_pages,
     run_pages,
     side_pages,
     try_pages,
@@ -34,7 +35,8 @@ from ragstone.workbench.frame import ROOT, AnyRequest, who_asks
 
 ROUTES = (
     frame.asset,
-    *(*run_pages.ROUTES, *side_pages.ROUTES, *try_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
+    *(*run_list_pages.ROUTES, *run_pages.ROUTES, *side_pages.ROUTES, *try_pages.ROUTES),
+    *(*library_pages.ROUTES, *account_pages.ROUTES),
 )
 OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. Use the links above."

@@ -1,8 +1,8 @@
 """The pages of runs: their list, one with its rows, how far one has come, and two beside each other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
@@ -45,66 +45,8 @@ from ragstone.workbench.frame import ROOT, AnyRequest, AtPerson, page, query_of
 from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.rows.opening import conversations, opened_in
-from ragstone.workbench.runs import RunEntry, kind_of_bench, summary_of_none
+from ragstone.workbench.runs import kind_of_bench, summary_of_none
 from ragstone.workbench.try_pages import offered
-
-RUNS_A_PAGE = 50
-Order = Literal["newest", "name", "questions", "score"]
-ORDERS: dict[Order, str] = {
-    "newest": "newest first",
-    "name": "by name",
-    "questions": "most questions first",
-    "score": "lowest score first",
-}
-
-
-def chosen(entries: Sequence[RunEntry], text: str, order: Order) -> list[RunEntry]:
-    """Return the entries whose name, kind or models hold every word of the text, in that order."""
-    words = text.casefold().split()
-    kept = [
-        entry
-        for entry in entries
-        if all(word in " ".join((entry.name, entry.kind, *entry.models)).casefold() for word in words)
-    ]
-    match order:
-        case "name":
-            return sorted(kept, key=lambda entry: entry.name.casefold())
-        case "questions":
-            return sorted(kept, key=lambda entry: -entry.counts.get("questions", 0))
-        case "score":
-            return sorted(kept, key=lambda entry: (entry.score is None, entry.score or 0.0))
-        case "newest":
-            return kept
-
-
-@get("/", sync_to_thread=True)
-def runs(
-    request: AnyRequest,
-    bench: AtWorkbench,
-    text: FromQuery[str] = "",
-    order: FromQuery[Order] = "newest",
-    at: FromQuery[int] = 1,
-) -> Response[str]:
-    """Give the list of runs: those that the text finds, a page of them."""
-    every = bench.runs.all()
-    found = chosen(every, text, order)
-    n_pages = max(1, -(-len(found) // RUNS_A_PAGE))
-    at = min(max(at, 1), n_pages)
-    return page(
-        request,
-        "runs.html",
-        "Runs",
-        runs=found[(at - 1) * RUNS_A_PAGE : at * RUNS_A_PAGE],
-        n_found=len(found),
-        n_runs=len(every),
-        folders=[str(folder) for folder in bench.runs.folders],
-        text=text,
-        order=order,
-        orders=ORDERS,
-        at=at,
-        n_pages=n_pages,
-    )
-
 
 BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
     "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
@@ -366,4 +308,4 @@ def _share(text: str) -> float | None:
         ) from None
 
 
-ROUTES = (runs, run, head, rows, place, question, calls, report, progress, compare_page)
+ROUTES = (run, head, rows, place, question, calls, report, progress, compare_page)

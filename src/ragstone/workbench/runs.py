@@ -9,19 +9,19 @@ import msgspec
 from litestar.exceptions import NotFoundException
 
 from ragstone.agreement.card import ReportCard
+from ragstone.engine.manifest import FILE as MANIFEST
 from ragstone.engine.progress_file import FILE as PROGRESS
 from ragstone.engine.progress_file import Life, read_progress
 from ragstone.errors import DataError
-from ragstone.judging import Tally
+from ragstone.experiments.run_settings import RunManifest, RunSetting, read_run_manifest, run_settings
+from ragstone.judging import MetricSummary, Tally
 from ragstone.records import NO_MODEL, Judgement, Question
 from ragstone.report.benches.judges import BENCH
 from ragstone.report.benches.languages import STUDY
 from ragstone.report.benches.retrievers import LEADERBOARD
 from ragstone.report.blame import read_blame, read_causes
-from ragstone.report.document import Figure
-from ragstone.report.findings import findings, headlines
 from ragstone.report.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
-from ragstone.report.summary import RunSummary
+from ragstone.report.summary import Calls, RunSummary
 from ragstone.stages.notes import judgements_alone
 from ragstone.tables import read_rows
 from ragstone.workbench.rows.files import rows_file, stats_of
@@ -34,20 +34,24 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A folder as the list shows it. id: how pages address it, `{index of its folder}/{name}`.
 
-    written: when the newest of its files was, seconds since 1970. kind: what it holds. figures: its
-    headline means; score: the first of them as a number. cards: of its judges. life: how it goes on, None
-    for one that is finished. wrong: what keeps it from being shown, or None.
+    written: when the newest of its files was, seconds since 1970; made: the oldest, for no row tells the
+    time of day. kind: what it holds. metrics: its means. manifest: None without one; settings: those that
+    decided its numbers. calls: None where nothing tells them. cards: of its judges. life: how it goes on,
+    None for one that is finished. wrong: what keeps it from being shown, or None.
     """
 
     id: str
     name: str
     folder: Path
     written: float
+    made: float = 0.0
     kind: str
     counts: dict[str, int] = {}
     models: list[str] = []
-    figures: list[Figure] = []
-    score: float | None = None
+    metrics: list[MetricSummary] = []
+    manifest: RunManifest | None = None
+    settings: dict[str, RunSetting] = {}
+    calls: Calls | None = None
     cards: list[ReportCard] = []
     life: Life | None = None
     wrong: str | None = None
@@ -129,8 +133,8 @@ class Runs:
         kept = self._seen.get(folder)
         if kept and kept[0] == seen and PROGRESS not in dict(stats):
             return kept[1]
-        written = max((stat.st_mtime for name, stat in stats if name != PROGRESS), default=0.0)
-        entry = _look(f"{index}/{folder.name}", folder, {name for name, _ in stats}, written, self._now())
+        times = [stat.st_mtime for name, stat in stats if name != PROGRESS] or [0.0]
+        entry = _look(f"{index}/{folder.name}", folder, {name for name, _ in stats}, times, self._now())
         self._seen[folder] = (seen, entry)
         return entry
 
@@ -144,9 +148,11 @@ def kind_of_bench(names: Container[str]) -> str | None:
     return "study of languages" if STUDY in names else None
 
 
-def _look(run_id: str, folder: Path, names: set[str], written: float, now: float) -> RunEntry | None:
-    """Return the entry of a folder, None of one that holds no run."""
-    entry = RunEntry(id=run_id, name=folder.name, folder=folder, written=written, kind="run")
+def _look(run_id: str, folder: Path, names: set[str], times: list[float], now: float) -> RunEntry | None:
+    """Return the entry of a folder, None of one that holds no run. times: when its files were written."""
+    entry = RunEntry(
+        id=run_id, name=folder.name, folder=folder, written=max(times), made=min(times), kind="run"
+    )
     going = read_progress(folder)
     if going:
         entry = msgspec.structs.replace(entry, life=going.life(now))
@@ -173,6 +179,7 @@ def _look(run_id: str, folder: Path, names: set[str], written: float, now: float
 def _summarised(entry: RunEntry) -> RunEntry:
     try:
         summary = read_summary(entry.folder)
+        manifest = read_run_manifest(entry.folder / MANIFEST)
     except DataError as mistake:
         return msgspec.structs.replace(entry, wrong=str(mistake))
     lacks = (
@@ -184,15 +191,13 @@ def _summarised(entry: RunEntry) -> RunEntry:
         entry,
         counts=summary.counts,
         models=list(dict.fromkeys(summary.models.values())),
-        figures=findings(summary)[0].figures,
-        score=_first_mean(summary),
+        metrics=summary.metrics,
+        manifest=manifest,
+        settings=run_settings(manifest) if manifest else {},
+        calls=summary.calls,
         cards=summary.cards,
         wrong=lacks,
     )
-
-
-def _first_mean(summary: RunSummary) -> float | None:
-    return next((lead.estimate.value for lead in headlines(summary) if lead.estimate), None)
 
 
 def _stamp(folder: Path) -> Stamp:

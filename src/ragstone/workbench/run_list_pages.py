@@ -1,0 +1,143 @@
+"""The list of runs, with their settings and means; and the course of a mean from run to run."""
+
+from collections.abc import Sequence
+
+from litestar import Response, get
+from litestar.params import FromQuery
+
+from ragstone.errors import DataError
+from ragstone.experiments.run_settings import differing_settings
+from ragstone.report.render.html import draw, render_blocks
+from ragstone.report.run_trend import RunStep, trend_chart
+from ragstone.report.wording import one_line
+from ragstone.workbench.desk import AtWorkbench
+from ragstone.workbench.frame import AnyRequest, page
+from ragstone.workbench.run_table import (
+    LONGEST_SETTING,
+    NEWEST,
+    RunColumn,
+    cost_told,
+    in_order,
+    means_of,
+    means_told,
+    metric_columns,
+    run_table,
+    setting_told,
+    who_answered,
+)
+from ragstone.workbench.runs import RunEntry
+
+RUNS_A_PAGE = 50
+MOST_IN_TREND = 200  # runs: of more, the last ones
+
+
+def chosen(entries: Sequence[RunEntry], text: str) -> list[RunEntry]:
+    """Return the entries whose name, kind or models hold every word of the text."""
+    words = text.casefold().split()
+    return [
+        entry
+        for entry in entries
+        if all(word in " ".join((entry.name, entry.kind, *entry.models)).casefold() for word in words)
+    ]
+
+
+@get("/", sync_to_thread=True)
+def runs(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    text: FromQuery[str] = "",
+    order: FromQuery[str] = NEWEST,
+    whole: FromQuery[bool] = False,
+    at: FromQuery[int] = 1,
+) -> Response[str]:
+    """Give the list of runs: those that the text finds, a page of them."""
+    every = bench.runs.all()
+    found = chosen(every, text)
+    table = run_table(found, order, whole=whole)
+    n_pages = max(1, -(-len(found) // RUNS_A_PAGE))
+    at = min(max(at, 1), n_pages)
+    return page(
+        request,
+        "runs.html",
+        "Runs",
+        table=table,
+        runs=table.entries[(at - 1) * RUNS_A_PAGE : at * RUNS_A_PAGE],
+        found=found,
+        setting_told=setting_told,
+        means_told=means_told,
+        cost_told=cost_told,
+        n_found=len(found),
+        n_runs=len(every),
+        folders=[str(folder) for folder in bench.runs.folders],
+        text=text,
+        order=order,
+        whole=whole,
+        kept=[("text", text), ("order", order), *([("whole", "true")] if whole else [])],
+        at=at,
+        n_pages=n_pages,
+    )
+
+
+@get("/runs/trends", sync_to_thread=True)
+def trends(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    text: FromQuery[str] = "",
+    metric: FromQuery[str] = "",
+    order: FromQuery[str] = "made",
+) -> Response[str]:
+    """Give the course of a judge's mean over the runs that are ticked, or that the text finds."""
+    ticked = set(request.query_params.getall("run", []))
+    every = [entry for entry in bench.runs.all() if entry.metrics]
+    found = [entry for entry in chosen(every, text) if not ticked or entry.id in ticked]
+    columns = metric_columns(found)
+    column = next((one for one in columns if one.key == f"metric {metric}"), None)
+    if metric and not column:
+        raise DataError(f"None of these runs was judged by {metric!r}. Choose another judge, or other runs.")
+    column = column or next(iter(columns), None)
+    judged = [entry for entry in in_order(found, order) if column and means_of(entry, column)]
+    shown = judged[-MOST_IN_TREND:]
+    steps = run_steps(shown, column) if column else []
+    chart = trend_chart(column.head, steps) if column else None
+    return page(
+        request,
+        "trends.html",
+        "Trends",
+        drawn=draw([chart] if chart else []),
+        chart=render_blocks([chart]) if chart else "",
+        rows=list(zip(shown, steps, strict=True)),
+        column=column,
+        columns=columns,
+        means_told=means_told,
+        ticked=sorted(ticked),
+        text=text,
+        order=order,
+        n_before=len(judged) - len(shown),
+        n_without=len(found) - len(judged),
+    )
+
+
+def run_steps(entries: Sequence[RunEntry], column: RunColumn) -> list[RunStep]:
+    """Return runs, in this order, with their means and with what changed from the one before each."""
+    every = [metric for entry in entries for metric in means_of(entry, column)]
+    return [
+        RunStep(
+            run=entry.name,
+            means=[(who_answered(metric, every) or "mean", metric) for metric in means_of(entry, column)],
+            changes=_changes(before, entry) if before else [],
+        )
+        for before, entry in zip([None, *entries[:-1]], entries, strict=True)
+    ]
+
+
+def _changes(before: RunEntry, entry: RunEntry) -> list[str]:
+    if before.manifest is None or entry.manifest is None:
+        return []
+    return [
+        f"{row.name}: {one_line(row.a or 'not set', LONGEST_SETTING)} → "
+        f"{one_line(row.b or 'not set', LONGEST_SETTING)}"
+        for row in differing_settings(before.manifest, entry.manifest)
+    ]
+
+
+ROUTES = (runs, trends)

@@ -1,0 +1,159 @@
+"""The table of the list of runs, and trends: which columns, in which order, what changed between runs."""
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.support.judged_runs import judged, write_run
+
+from ragstone.judging import summarise
+from ragstone.report.run_trend import RunStep, trend_chart
+from ragstone.report.summary import Calls
+from ragstone.stages.notes import judgements_alone
+from ragstone.workbench.run_table import in_order, run_table
+
+MODEL = "openai/gpt-4o-mini"
+
+
+def made(project: Path, name: str, rows, age: int = 0, calls: Calls | None = None, **retrieve) -> None:
+    """Write a finished run. age: of its files, in seconds; retrieve: keys of [retrieve]."""
+    folder = write_run(
+        project / "runs" / name,
+        rows,
+        digests={"containment": "c"},
+        settings={"retrieve": {"retriever": "bm25", "k": 5} | retrieve},
+        files={"rankings.jsonl": "r"},
+        ragstone="1.0",
+    )
+    summary = judgements_alone(name, summarise(rows), [])
+    summary = msgspec.structs.replace(summary, calls=calls or Calls())
+    (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
+    for file in folder.iterdir():
+        os.utime(file, (1_700_000_000 - age, 1_700_000_000 - age))
+
+
+@pytest.fixture
+def three(project):
+    """Three runs: the oldest with k 5, then k 10, then k 10 and dense; 0.25, 0.50 and 0.75 right."""
+    made(project, "first", judged([1, 0, 0, 0]), age=300)
+    made(project, "second", judged([1, 1, 0, 0]), age=200, k=10)
+    made(project, "third", judged([1, 1, 1, 0]), age=100, k=10, retriever="dense")
+
+
+def heads(page: str) -> list[str]:
+    return [re.sub(r"<[^>]+>", "", head).strip() for head in re.findall(r"<th scope=\"col\".*?</th>", page)]
+
+
+def names(page: str) -> list[str]:
+    return re.findall(r"data-row dir=\"auto\">([^<]+)<", page)
+
+
+def test_only_settings_that_differ_are_columns_unless_all_are_asked_for(three, client):
+    page = client.get("/workbench/").text
+    judge = "containment: correctness"
+    assert heads(page) == [
+        "Run",
+        "Questions",
+        judge,
+        "[retrieve] retriever",
+        "[retrieve] k",
+        "Cost",
+        "Made ↓",
+    ]
+    # of `first` and `second` only k differs
+    found = client.get("/workbench/?text=s").text  # fir-s-t, s-econd
+    assert [name for name in heads(found) if name.startswith("[")] == ["[retrieve] k"]
+    assert "2 of 3 runs" in found
+    whole = heads(client.get("/workbench/?whole=true").text)
+    assert {"judges", "Ragstone"} <= set(whole)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("-made", ["third", "second", "first"]),
+        ("name", ["first", "second", "third"]),
+        ("-metric containment|correctness", ["third", "second", "first"]),
+        ("metric containment|correctness", ["first", "second", "third"]),
+        ("setting [retrieve] k", ["first", "second", "third"]),  # 5 before 10: as numbers
+        ("-setting [retrieve] retriever", ["third", "first", "second"]),
+    ],
+)
+def test_a_column_sorts(three, bench, client, order, expected):
+    assert [entry.name for entry in in_order(bench.runs.all(), order)] == expected
+    assert names(client.get("/workbench/", params={"order": order}).text) == expected
+
+
+def test_runs_without_a_value_come_last_either_way(three, project, bench):
+    write_run(project / "runs" / "bare", judged([1]))
+    for sign in ("", "-"):
+        for key in ("cost", "questions", "setting [retrieve] k", "metric containment|correctness"):
+            assert run_table(bench.runs.all(), sign + key, whole=False).entries[-1].name in ("bare", "third")
+        assert in_order(bench.runs.all(), f"{sign}setting [retrieve] k")[-1].name == "bare"
+
+
+@pytest.mark.parametrize("order", ["colour", "setting", "metric ", "name x", "-"])
+def test_an_order_that_there_is_not_is_told(three, client, order):
+    answered = client.get("/workbench/", params={"order": order})
+    assert answered.status_code == 422
+    assert "Sort by the head of a column" in answered.text
+
+
+def test_costs_are_known_unknown_or_none(project, client):
+    made(project, "a", judged([1]), calls=Calls(made=3, cost_usd=0.25))
+    made(project, "b", judged([1]), calls=Calls(made=3))
+    made(project, "c", judged([1]))
+    page = client.get("/workbench/?order=-cost").text
+    assert names(page)[0] == "a"
+    assert re.findall(r'<td class="num">(0.2500 USD|unknown|no calls)</td>', page) == [
+        "0.2500 USD",
+        "unknown",
+        "no calls",
+    ]
+
+
+def test_systems_of_a_run_stand_in_its_cell(project, client):
+    rows = [row for at in range(5) for row in judged([1, at % 2], system=f"s{at}")]
+    made(project, "grid", rows)
+    page = client.get("/workbench/").text
+    assert [name in page for name in ("s0", "s1", "s2", "s3")] == [True, True, True, False]
+    assert "and 2 more" in page
+
+
+def test_a_trend_follows_the_order_of_files_and_says_what_changed(three, client):
+    page = client.get("/workbench/runs/trends").text
+    assert names(page) == ["first", "second", "third"]
+    assert "[retrieve] k: 5 → 10" in page
+    assert "[retrieve] retriever: bm25 → dense" in page
+    assert len(re.findall(r'<div dir="auto">[^<]*→', page)) == 2
+    values = re.findall(r'"value":([\d.]+)', page)
+    assert values == ["0.25", "0.5", "0.75"]
+    assert re.findall(r'"place":([\d.]+)', page) == ["1", "2", "3", "1.5", "2.5"]  # three runs, two marks
+    assert names(client.get("/workbench/runs/trends?order=-made").text) == ["third", "second", "first"]
+
+
+def test_a_trend_of_ticked_runs_and_of_too_few(three, project, client):
+    made(project, "other", judged([1], "token_f1"))
+    page = client.get("/workbench/runs/trends?run=0/first&run=0/third").text
+    assert names(page) == ["first", "third"]
+    assert "A trend takes two runs" in client.get("/workbench/runs/trends?text=third").text
+    assert "1 other run without this judge" in client.get("/workbench/runs/trends").text
+    answered = client.get("/workbench/runs/trends?metric=grace|x")
+    assert answered.status_code == 422
+    assert "None of these runs was judged by" in answered.text
+    assert "No run here has means that fit" in client.get("/workbench/runs/trends?text=zzz").text
+
+
+def test_other_scales_make_the_axis_a_share(three):
+    steps = [
+        RunStep(run="a", means=[("mean", *summarise(judged([1, 0])))], changes=[]),
+        RunStep(run="b", means=[("mean", *summarise(judged([5, 3], scale=(1, 5))))], changes=["k: 1 → 2"]),
+    ]
+    chart = trend_chart("grader", steps)
+    assert chart is not None
+    # 0.5 of 0 to 1; 4 of 1 to 5 is 3 / 4
+    assert [row[1] for row in chart.rows] == ["0.50", "0.75"]
+    assert "1 change of settings marked" in chart.said
+    assert trend_chart("grader", steps[:1]) is None
