@@ -143,7 +143,7 @@ def test_a_trend_of_ticked_runs_and_of_too_few(three, project, client):
     answered = client.get("/workbench/runs/trends?metric=grace|x")
     assert answered.status_code == 422
     assert "None of these runs was judged by" in answered.text
-    assert "No run here has means that fit" in client.get("/workbench/runs/trends?text=zzz").text
+    assert "No run here has means that match" in client.get("/workbench/runs/trends?text=zzz").text
 
 
 def test_other_scales_make_the_axis_a_share(three):

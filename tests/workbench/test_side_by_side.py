@@ -96,7 +96,7 @@ def test_text_is_found_in_the_answers_of_any_run(runs, client):
     assert asked(side(client, "before", "after", text="BARLEY")) == ["q0", "q4"]
     assert asked(side(client, "before", "after", text="what is 3")) == ["q3"]
     page = side(client, "before", "after", text="quinoa")
-    assert "No question fits" in page
+    assert "No question matches" in page
     assert "0 of 5 questions" in page
 
 
@@ -162,7 +162,7 @@ def test_too_many_runs_or_systems_are_told(project, client):
 
 
 def test_texts_are_text_and_without_runs_there_is_a_choice(project, client):
-    assert "No run here holds judgements yet" in side(client)
+    assert "No run here has judgements yet" in side(client)
     rows = judged({EVIL: 1}, EVIL, system=EVIL, metric=EVIL, model=EVIL)
     write_run(project / "runs" / "evil", rows, said=[Answer(question_id=EVIL, system=EVIL, answer=EVIL)])
     page = side(client, "evil", text="script")

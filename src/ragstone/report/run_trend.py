@@ -107,18 +107,9 @@ def _spec(
     up: Spec = {"type": "quantitative", "scale": {"domain": _domain(points, scale)}, "title": axis}
     several = 1 < len(lines) <= SHOWN_SYSTEMS
     by_line: Spec = {"field": "line", "type": "nominal", "sort": None, "legend": {"title": None}}
-    changed = [  # between the run before and this one, where no interval hides it
-        {"place": place - 0.5, "before": step.run, "changed": "; ".join(step.changes)}
-        for place, step in enumerate(steps, 1)
-        if step.changes
-    ]
-    rule: Spec = {
-        "data": {"values": changed},
-        "mark": {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1.5, "clip": True},
-        "encoding": {"x": across, "tooltip": _tooltip("before", "changed")},
-    }
+    changed = _changed(steps)
     layers: list[Spec] = [
-        *([rule] if changed else []),
+        *([_marks(changed, across)] if changed else []),
         {
             "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.45},
             "transform": [{"filter": "isValid(datum.low)"}],
@@ -147,6 +138,23 @@ def _spec(
         "height": HEIGHT,
         "encoding": {"x": across, **grouped},
         "layer": layers,
+    }
+
+
+def _changed(steps: Sequence[RunStep]) -> list[Spec]:
+    """Return where settings changed: between the run before and this one, where no interval hides it."""
+    return [
+        {"place": place - 0.5, "before": step.run, "changed": "; ".join(step.changes)}
+        for place, step in enumerate(steps, 1)
+        if step.changes
+    ]
+
+
+def _marks(changed: Sequence[Spec], across: Spec) -> Spec:
+    return {
+        "data": {"values": changed},
+        "mark": {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1.5, "clip": True},
+        "encoding": {"x": across, "tooltip": _tooltip("before", "changed")},
     }
 
 
