@@ -1,5 +1,6 @@
 """`ragstone compare`: two runs -> better, worse, or cannot tell; with --gate the exit code says it too."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_
 
 if TYPE_CHECKING:
     from ragstone.experiments.compared import Comparison
+    from ragstone.report.document import ReportDocument
 
 EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
 
@@ -35,11 +37,18 @@ Output = Annotated[
     typer.Option("-o", "--output", help="Also write it as Markdown, for a pull request, or as a .html page."),
 ]
 
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")]
+More = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[C]...", help="More runs: the means of all side by side, without a verdict."),
+]
+
 
 @reads_rows
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="The run to compare with, or its judgements.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The new run, or its judgements.")],
+    more: More = None,
     *,
     gate: Gate = False,
     margin: Annotated[float | None, typer.Option("--margin", help=MARGIN_HELP)] = None,
@@ -50,9 +59,7 @@ def compare(
     questions: Asked = None,
     min_effect: MinEffect = 0.02,
     output: Output = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")
-    ] = 0,
+    seed: Seed = 0,
     bounds: Bounds = False,
     json: AsJson = False,
 ) -> None:
@@ -62,13 +69,24 @@ def compare(
 
     - `ragstone compare runs/before runs/after`
     - `ragstone compare runs/before runs/after --gate --margin 0.03`
+    - `ragstone compare runs/may runs/june runs/july`
     """
     from ragstone.flows.compare.comparing import compare as compare_runs
     from ragstone.tables import check_place, keep_sources
 
     if output:
-        keep_sources([output], [path for path in (a, b, questions) if path])
+        keep_sources([output], [path for path in (a, b, *(more or ()), questions) if path])
         check_place(output, force=True)
+    if more:
+        pair: dict[str, object] = {
+            "--gate": gate,
+            "--margin": margin,
+            "--shared": shared,
+            "--questions": questions,
+        }
+        pair |= {"--system-a": system_a, "--system-b": system_b}
+        _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
+        return
     found = compare_runs(
         a,
         b,
@@ -87,13 +105,39 @@ def compare(
         raise typer.Exit(EXIT[found.gate.outcome])
 
 
+def _tell_several(
+    runs: list[Path],
+    metrics: Collection[str],
+    seed: int,
+    pair: Mapping[str, object],
+    output: Path | None,
+    *,
+    json: bool,
+) -> None:
+    """Show the means of several runs. pair: values of the options that two runs alone take."""
+    from ragstone.errors import ConfigError
+    from ragstone.flows.compare.several import compare_several, several_document
+
+    unfit = [option for option, value in pair.items() if value is not None and value is not False]
+    if unfit:
+        raise ConfigError(
+            f"{', '.join(unfit)}: only for two runs, and {len(runs)} are named. Name two of them."
+        )
+    found = compare_several(runs, metrics=metrics, seed=seed)
+    _show(found, several_document(found), output, json=json)
+
+
 def _tell(found: "Comparison", output: Path | None, *, gated: bool, json: bool) -> None:
     from ragstone.report.compare import comparison_document
+
+    _show(found, comparison_document(found, gated=gated), output, json=json)
+
+
+def _show(found: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
     from ragstone.report.render.html import put_page, render_page
     from ragstone.report.render.markdown import render_markdown
     from ragstone.report.render.terminal import render_terminal
 
-    document = comparison_document(found, gated=gated)
     if output:
         as_page = output.suffix.lower() in (".html", ".htm")
         put_page(output, render_page(document) if as_page else render_markdown(document))
