@@ -5,6 +5,7 @@ import msgspec
 from ragstone.agreement.judge_board import BoardPlace
 from ragstone.config import ChunkSection
 from ragstone.experiments.paired import PairedComparison
+from ragstone.retrieval.summary import ScoreQuality
 from ragstone.statistics import Estimate
 
 
@@ -54,7 +55,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     verdict: `worse` only where the difference from the best is shown; `comparison` is that of the best
     with this one, None for the best itself. measures: k -> measure -> mean over the questions, each at this
     k. by_lang, by_tag: the leaderboard's measure in groups of the questions. rankings: the file of them.
-    n_tied: questions whose order is in part a matter of chance (see QueryMeasures).
+    n_tied: questions whose order is in part a matter of chance (see QueryMeasures). scores: whether they tell
+    what is relevant, among the first k; None in files of older versions.
     """
 
     place: int
@@ -67,6 +69,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     timing: Timing
     rankings: str
     n_tied: int
+    scores: ScoreQuality | None = None
 
 
 class FoundByConfiguration(msgspec.Struct, frozen=True, kw_only=True):

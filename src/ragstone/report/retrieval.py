@@ -14,11 +14,12 @@ from ragstone.report.document import (
     SurfacePart,
     Table,
     dot,
+    estimated,
     table_of,
 )
 from ragstone.report.run import SHOWN_RANKS
-from ragstone.report.wording import count, interval, measured, number, plural
-from ragstone.retrieval.summary import GroupMeasures, RetrievalSummary
+from ragstone.report.wording import count, interval, measured, number, plural, with_ends
+from ragstone.retrieval.summary import GroupMeasures, RetrievalSummary, ScoreBin, ScoreQuality
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 
@@ -49,6 +50,7 @@ def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
         Paragraph(rests_on, tone="muted", where="page"),
         *([SurfacePart(tables, kind="split"), found] if row.measures else [Paragraph(_unmeasured(row))]),
         *(block for grouping in groupings(row) for block in _grouping(row, grouping)),
+        *(score_blocks(row.retriever, row.scores) if row.scores else []),
         *(Paragraph(remark) for remark in remarks(row)),
     ]
 
@@ -155,6 +157,37 @@ def headline_measures(row: RetrievalSummary) -> list[str]:
 def remarks(row: RetrievalSummary) -> list[str]:
     """Return sentences on ties, what has no place, batches and times; none on what is absent."""
     return [text for text in (_ties(row), _unplaced(row), _batches(row), _times(row)) if text]
+
+
+def score_blocks(retriever: str, scores: ScoreQuality) -> list[Block]:
+    """Return whether scores are informative: the AUC, the cut-off, and on a page the calibration curve."""
+    columns: list[Made[ScoreBin]] = [
+        (Column("Scores", text=True), lambda one: f"{one.low:.4g} to {one.high:.4g}"),
+        (Column("Relevant", beside="interval", ends=(0, 1)), lambda one: estimated(one.relevant, "strong")),
+        ("Passages", lambda one: count(one.relevant.n)),
+    ]
+    caption = f"{retriever}: share of relevant passages by score, from the lowest"
+    curve = table_of(caption, scores.bins, columns, caption=caption, kind="", where="page")
+    return [Paragraph(scores_told(scores)), *([curve] if scores.bins else [])]
+
+
+def scores_told(scores: ScoreQuality) -> str:
+    """Return in words how far scores tell relevant passages from others, and what a cut-off would save."""
+    if scores.auc is None:
+        return f"Whether the scores are informative cannot be told: {scores.why}."
+    said = f"Scores tell relevant passages from others with an AUC of {with_ends(scores.auc)}"
+    if scores.why:
+        return f"{said}: {scores.why}."
+    if scores.cutoff is None:
+        return f"{said}; no cut-off that keeps 95 % of the relevant ones drops any."
+    cut = scores.cutoff
+    return (
+        f"{said}. A cut-off at {cut.score:.4g} keeps {with_ends(cut.recall)} of the relevant ones and drops "
+        f"{with_ends(cut.dropped)} of {number(cut.passages)} passages a question: of those that stay "
+        f"{with_ends(cut.precision)} are relevant, {number(cut.precision_before.value)} without it. "
+        f"{plural(cut.n_lost, 'question')} would lose every relevant passage. It was chosen on these "
+        "questions."
+    )
 
 
 def _ties(row: RetrievalSummary) -> str:

@@ -95,7 +95,7 @@ def measure_queries(
     """
     by_question = _rankings_by_question(rankings, questions)
     asked = [question for question in questions if question.answerable is not False]
-    relevant = {question.id: _relevant(question, qrels, same) for question in asked}
+    relevant = {question.id: relevant_grades(question, qrels, same) for question in asked}
     labelled = [question for question in asked if relevant[question.id]]
     measured = [question for question in labelled if question.id in by_question]
     depth = max([depth or 0, *(len(ranking.items) for ranking in rankings)])
@@ -127,7 +127,7 @@ def ranked_documents(ranking: Ranking) -> list[str]:
     return list(distinct_documents(ranking)[0])
 
 
-def _relevant(question: Question, qrels: Mapping[str, Grades] | None, same: Same | None) -> Grades:
+def relevant_grades(question: Question, qrels: Mapping[str, Grades] | None, same: Same | None) -> Grades:
     """Return the relevant documents with their grades, copies as one with the highest grade of them."""
     if qrels is None:
         named = relevant_documents(question)

@@ -51,6 +51,50 @@ class QuestionBatches(msgspec.Struct, frozen=True, kw_only=True):
     spread: dict[str, BatchSpread]
 
 
+class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
+    """Passages of neighbouring scores, low and high included, and the share of them that is relevant."""
+
+    low: float
+    high: float
+    relevant: Estimate
+
+
+class ScoreCutoff(msgspec.Struct, frozen=True, kw_only=True):
+    """What it would mean to keep only passages with at least this score, on the questions it was chosen by.
+
+    recall: share of the relevant passages that stay; precision: share of those that stay that is relevant,
+    precision_before: of all. dropped: passages a question, of `passages`. n_emptied: questions that keep
+    none; n_lost: that had a relevant passage and keep none such.
+    """
+
+    score: float
+    recall: Estimate
+    precision: Estimate
+    precision_before: Estimate
+    dropped: Estimate
+    passages: float
+    n_emptied: int
+    n_lost: int
+
+
+class ScoreQuality(msgspec.Struct, frozen=True, kw_only=True):
+    """How far scores tell relevant passages from others.
+
+    auc: how often a relevant passage has the higher score than another one, of any question; equal ones count
+    half. None where that is undefined. why: why it cannot be told; empty where the interval lies above 0.5.
+    bins: the calibration curve, lowest scores first. cutoff: None where scores tell nothing, or none drops
+    anything.
+    """
+
+    n_questions: int
+    n_passages: int
+    n_relevant: int
+    auc: Estimate | None
+    why: str = ""
+    bins: list[ScoreBin] = []
+    cutoff: ScoreCutoff | None = None
+
+
 class RetrievalSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """How well one retriever does, and on how many questions.
 
@@ -60,7 +104,8 @@ class RetrievalSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     n_unplaced (measured, but not by characters; see QueryMeasures). n_tied: questions whose order is in part
     a matter of chance (see there too). rank_histogram: "1", "2", ... and "absent" -> questions whose first
     relevant document stands there. by_lang: language -> its questions. by_tag: tag -> value -> its questions.
-    batches: in file order; None in summaries of older versions. index_s, search_s: seconds that it took to
+    batches: in file order; scores: whether they tell what is relevant; both None in summaries of older
+    versions. index_s, search_s: seconds that it took to
     index the corpus and to search all questions, where they were measured.
     """
 
@@ -77,5 +122,6 @@ class RetrievalSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     by_lang: dict[str, GroupMeasures] = {}
     by_tag: dict[str, dict[str, GroupMeasures]] = {}
     batches: QuestionBatches | None = None
+    scores: ScoreQuality | None = None
     index_s: float | None = None
     search_s: float | None = None

@@ -57,6 +57,7 @@ def test_what_the_settings_say_holds_unless_an_option_says_otherwise(corpus):
     ran = ragstone("retrieve", "--retriever", "bm25", "-k", 1, "--limit", 1, "--force")
     assert ran.code == 0
     assert "bm25, measured on 1 question" in ran.out
+    assert "Whether the scores are informative cannot be told: every passage is relevant." in ran.out
     assert found() == [["maize"]]
 
 

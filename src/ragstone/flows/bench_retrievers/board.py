@@ -20,6 +20,7 @@ from ragstone.experiments.paired import PairedComparison, best_and_indistinguish
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.evaluate import QueryMeasures, groups_by_lang, groups_by_tag, mean_measures
 from ragstone.retrieval.relevance import relevant_documents
+from ragstone.retrieval.summary import ScoreQuality
 
 SHOWN_QUESTIONS = 20
 
@@ -32,6 +33,7 @@ class MeasuredConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     rankings: list[Ranking]
     timing: Timing
     file: str
+    scores: ScoreQuality | None = None
 
 
 def make_leaderboard(
@@ -116,6 +118,7 @@ def _standing(
         timing=cell.timing,
         rankings=cell.file,
         n_tied=queries.n_tied,
+        scores=cell.scores,
     )
 
 

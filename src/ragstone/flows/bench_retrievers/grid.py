@@ -35,6 +35,7 @@ from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.benches.retrievers import LEADERBOARD, BenchSummary, bench_document
 from ragstone.report.render.html import write_page
 from ragstone.retrieval.evaluate import measure_cut
+from ragstone.retrieval.informative import score_quality
 from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.retrieval.rerank import asks_a_model
 from ragstone.retrieval.search import RETRIEVERS
@@ -232,19 +233,23 @@ async def _measure(
     rankings = [msgspec.structs.replace(row, retriever=one.name) for row in searched.rankings]
     file = f"rankings-{number:02}-{slug(one.name, 80)}.jsonl"
     write_rows(bench_folder(bench.settings) / file, rankings, Ranking, force=True)
+    placed = bench.placed
+    by_k = {
+        k: measure_cut(rankings, placed.questions, k, bench.same, bench.lengths, unplaced=placed.unplaced)
+        for k in ks
+    }
+    cut = [msgspec.structs.replace(row, items=row.items[: ks[0]]) for row in rankings]
     return MeasuredConfiguration(
         configuration=one,
-        by_k={
-            k: measure_cut(
-                rankings,
-                bench.placed.questions,
-                k,
-                bench.same,
-                bench.lengths,
-                unplaced=bench.placed.unplaced,
-            )
-            for k in ks
-        },
+        by_k=by_k,
+        scores=score_quality(
+            cut,
+            placed.questions,
+            by_k[ks[0]],
+            same=bench.same,
+            unplaced=placed.unplaced,
+            seed=bench.settings.run.seed,
+        ),
         rankings=rankings,
         timing=Timing(
             index_s=built.index_s,

@@ -20,6 +20,7 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document, Question, Ranking
 from ragstone.report.summary import Calls
 from ragstone.retrieval.evaluate import measure_queries, summarise_queries
+from ragstone.retrieval.informative import score_quality
 from ragstone.retrieval.measures import Grades
 from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.retrieval.search import build_search
@@ -194,9 +195,20 @@ def _summarise(
         lengths=lengths,
         unplaced=placed.unplaced,
     )
+    scores = score_quality(
+        rankings,
+        placed.questions,
+        queries,
+        qrels=grades,
+        same=same,
+        unplaced=placed.unplaced,
+        seed=settings.run.seed,
+    )
     missing = missing_documents(_relevant(questions, grades), _known(corpus)) if corpus.chunks else {}
     return RetrieveSummary(
-        retrieval=summarise_queries(queries, questions, seed=settings.run.seed),
+        retrieval=msgspec.structs.replace(
+            summarise_queries(queries, questions, seed=settings.run.seed), scores=scores
+        ),
         failed=failed_questions(queries, questions, rankings, grades),
         missing_documents=missing,
         n_rankings=len(rankings),

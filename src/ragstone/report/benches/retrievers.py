@@ -34,6 +34,7 @@ from ragstone.report.document import (
     means,
     table_of,
 )
+from ragstone.report.retrieval import score_blocks, scores_told
 from ragstone.report.scatter import ScatterChart, decade_s, draw_scatter, point
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (
@@ -111,6 +112,7 @@ def bench_document(summary: BenchSummary) -> ReportDocument:
             *(_standings(board, k) for k in board.ks),
             *not_measured({one.configuration.name: one.reason for one in board.failed}),
             SurfacePart([*_speed(board), *_groups(board)], where="page"),
+            *_scores(board),
             *_differing(summary),
             Dots(title=board.measure, dots=[_dot(row, board) for row in board.standings]),
         ],
@@ -210,6 +212,20 @@ def draw(board: Leaderboard) -> ScatterChart:
         for row in board.standings
     ]
     return draw_scatter(points, decade_s)
+
+
+def _scores(board: Leaderboard) -> list[Block]:
+    """Return whether each configuration's scores are informative, with calibration curves on a page."""
+    told = [(row.configuration.name, row.scores) for row in board.standings if row.scores]
+    if not told:
+        return []
+    said = [f"{name}: {scores_told(scores)}" for name, scores in told]
+    curves = [block for name, scores in told for block in score_blocks(name, scores)[1:]]
+    return [
+        Heading("Are the scores informative?", anchor="scores"),
+        Listing(said),
+        SurfacePart(curves, where="page"),
+    ]
 
 
 def _groups(board: Leaderboard) -> list[Block]:
