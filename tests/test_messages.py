@@ -85,7 +85,7 @@ def test_a_null_answer(here, caplog):
 )
 def test_an_endpoint_that_fails(here, command, told):
     here.script = always(fail(500, "out of order"))
-    again = "When that is solved, run the same command again: they alone are asked anew."
+    again = "When that is solved, run the same command again: only they are asked again."
     assert first(*command) == (5, told.format(url=here.base_url) + again)
     here.script = always('{"reason": "so", "verdict": true, "score": 1, "label": "yes"}')
     ran = ragstone(*command)

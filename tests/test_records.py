@@ -59,9 +59,9 @@ def test_a_score_is_present_if_and_only_if_the_status_is_scored(status):
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
 def test_no_score_is_nan_or_infinite(score):
-    with pytest.raises(ValueError, match="is no number"):
+    with pytest.raises(ValueError, match="is not a number"):
         judgement("scored", score)
-    with pytest.raises(ValueError, match="is no number"):
+    with pytest.raises(ValueError, match="is not a number"):
         Label(question_id="q", score=score)
 
 

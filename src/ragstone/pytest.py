@@ -146,7 +146,7 @@ def _check_mark(wanted: Wanted) -> None:
     for name, threshold in wanted.thresholds.items():
         if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
             raise ConfigError(
-                f"@pytest.mark.{KEY}: the threshold of {name} is {threshold!r}, which is no number."
+                f"@pytest.mark.{KEY}: the threshold of {name} is {threshold!r}, which is not a number."
             )
 
 

@@ -214,7 +214,7 @@ class Judgement(Row, frozen=True, kw_only=True):
         if (self.status == "scored") != (self.score is not None):
             raise ValueError(f"{self.question_id!r}: status {self.status!r} with score {self.score!r}")
         if self.score is not None and not math.isfinite(self.score):
-            raise ValueError(f"{self.question_id!r}: score {self.score!r} is no number")
+            raise ValueError(f"{self.question_id!r}: score {self.score!r} is not a number")
 
 
 class Label(Row, frozen=True, kw_only=True):
@@ -230,7 +230,7 @@ class Label(Row, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.score):
-            raise ValueError(f"{self.question_id!r}: score {self.score!r} is no number")
+            raise ValueError(f"{self.question_id!r}: score {self.score!r} is not a number")
 
 
 AnyRow = Document | Chunk | Question | Ranking | Answer | Judgement | Label

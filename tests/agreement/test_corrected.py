@@ -53,7 +53,7 @@ def test_system_without_a_label_is_named_once_and_stands_uncorrected():
     second, _ = rows(60, 0, system="B", seed=2)
     found = corrected_means([*first, *second, *third], [*labels, *more])
     assert [mean.system for mean in found] == ["A", "C"]
-    assert [sum("No label speaks of B:" in note for note in mean.notes) for mean in found] == [1, 0]
+    assert [sum("There are no labels for B:" in note for note in mean.notes) for mean in found] == [1, 0]
 
 
 def test_nothing_to_correct_where_every_answer_has_a_label_or_none_has():

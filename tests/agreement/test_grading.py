@@ -93,7 +93,7 @@ def test_labels_of_one_grade_cannot_tell_a_judge_from_a_constant():
     card = card_of([1] * 30, [1] * 20 + [0] * 10)
     assert card.better_than_baseline is None
     assert card.verdict.startswith("Cannot tell: every label is 'right'")
-    assert card.notes == ["Correlation is undefined: people or the judge gave one grade throughout."]
+    assert card.notes == ["Correlation is undefined: people or the judge gave the same grade every time."]
 
 
 def test_model_is_compared_with_the_best_judge_that_asks_none():
@@ -233,8 +233,8 @@ def test_containment_on_trivia_questions_agrees_with_people_as_published():
         ({"threshold": {"rubric": 5000}}, "threshold 5000 of judge 'rubric': its scale is 0 to 100.*above 0"),
         ({"threshold": {"rubric": 0}}, "threshold 0 of judge 'rubric'.*above 0 and at most 100"),
         ({"threshold": {"rubric": float("nan")}}, "threshold nan of judge 'rubric': its scale is 0 to 100"),
-        ({"threshold": float("nan")}, "threshold nan is no finite number"),
-        ({"threshold": float("inf")}, "threshold inf is no finite number"),
+        ({"threshold": float("nan")}, "threshold nan is not a finite number"),
+        ({"threshold": float("inf")}, "threshold inf is not a finite number"),
         ({"mapping": {1: float("nan"), 0: 0}}, "mapping of label 1 to nan: both must be finite"),
     ],
 )

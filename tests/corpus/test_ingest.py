@@ -209,7 +209,7 @@ def test_a_named_file_of_an_unknown_ending_is_read_as_text_if_it_is_text(project
     assert ids([project / "lib" / "data.xyz"]) == ["data.xyz"]
     (project / "lib" / "data.xyz").write_bytes(b"\0\1\2")
     assert reasons([project / "lib" / "data.xyz"]) == {
-        "data.xyz": "it is no text: it holds control characters"
+        "data.xyz": "it is not text: it has control characters"
     }
 
 
@@ -259,7 +259,7 @@ def test_links_that_lead_in_a_circle_are_not_followed(tmp_path):
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.txt")
-    assert reasons([tmp_path]) == {"pipe.txt": "it is no file but a device or a pipe"}
+    assert reasons([tmp_path]) == {"pipe.txt": "it is not a file but a device or a pipe"}
 
 
 def test_duplicates_are_reported_and_dropped_on_request(tmp_path):

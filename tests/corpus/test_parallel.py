@@ -140,7 +140,7 @@ def of(name):
 def test_a_file_that_takes_too_much_is_skipped_and_the_next_one_is_read(process, monkeypatch):
     limits = ReadingLimits(cpu_s=1, n_bytes=1_000_000_000)
     [skipped] = process.read(of("busy"), limits)
-    assert skipped.reason == "it takes more than 1 s to read: split it, or save it anew with another program"
+    assert skipped.reason == "it takes more than 1 s to read: split it, or save it again with another program"
     [skipped] = process.read(of("greedy"), limits)
     assert "died (exit code 1): split it" in skipped.reason
     [document] = process.read(of("greedy"))  # of 2 GB there is enough

@@ -99,5 +99,5 @@ def test_tagging_again_replaces_these_tags_and_keeps_others():
 
 
 def test_a_column_of_the_user_called_tags_is_not_overwritten():
-    with pytest.raises(ValueError, match="'tags' that is no table"):
+    with pytest.raises(ValueError, match="'tags' that is not a table"):
         with_tags({"tags": ["a"]}, {"crop": ["rye"]})

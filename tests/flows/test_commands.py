@@ -131,7 +131,7 @@ def test_agree_maps_labels_of_another_scale(project):
     [
         (("agree", "labels.jsonl", "labels.jsonl"), "field 'judge' is missing"),
         (("agree", "judgements.jsonl", "none.jsonl"), "none.jsonl: no such file"),
-        (("agree", "judgements.jsonl", "others.jsonl"), "no label speaks of an answer that was judged"),
+        (("agree", "judgements.jsonl", "others.jsonl"), "no label is for an answer that was judged"),
         (("agree", "judgements.jsonl", "labels.jsonl", "--threshold", "high"), "write NAME=NUMBER"),
         (("report", "nowhere"), "nowhere: no such run folder"),
         (("report", "."), "summary.json: no such file"),

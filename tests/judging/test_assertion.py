@@ -164,7 +164,7 @@ def test_where_the_lowest_is_best_a_threshold_is_the_most_that_may_be():
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("coverage@threshold=high", "threshold='high' is no number"),
+        ("coverage@threshold=high", "threshold='high' is not a number"),
         ("coverage@threshold=7", "scores from 0 to 1, and the threshold is 7"),
         ("coverage@expect=7", "expect means nothing for a judge of kind lexical: it is for assertion"),
         ("pairwise@threshold=1", "compares two answers"),

@@ -149,7 +149,7 @@ async def test_a_verdict_leads_to_the_context_that_supports_it(browser: Browser,
     opened = await browser.run("document.querySelector('.opened').innerText")
     for words in (
         "context 9",
-        "Of no use: Rust is…",
+        "Not useful: Rust is…",
         "Statements of the reference",
         "In the answer: The soil",
     ):

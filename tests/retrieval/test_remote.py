@@ -301,8 +301,8 @@ async def test_filters_are_passed_on_or_refused(fake):
     [
         ({"request": {"q": "{qestion}"}}, r"nothing fills \{qestion\}. Did you mean 'question'"),
         ({"request": {"q": "maize"}}, r"put \{question\} into `request`"),
-        ({"items": "$.results["}, r"mine: items = '\$\.results\[' is no JSONPath"),
-        ({"url": "not an address"}, "is no address"),
+        ({"items": "$.results["}, r"mine: items = '\$\.results\[' is not a JSONPath"),
+        ({"url": "not an address"}, "is not an address"),
         ({"headers": {"X-Key": "{key}"}}, r"\{key\} is wanted"),
     ],
 )

@@ -159,7 +159,7 @@ async def test_only_chunks_with_the_tags_are_found(name):
 
 
 async def test_chunk_ids_that_stand_for_several_chunks_are_named():
-    with pytest.raises(DataError, match=r"1 chunk ids stand for several chunks, e.g. 'd0#0'"):
+    with pytest.raises(DataError, match=r"1 chunk ids are used for several chunks, e.g. 'd0#0'"):
         await build_search("bm25", chunks_of("a") + chunks_of("b"))
 
 

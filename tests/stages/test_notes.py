@@ -21,13 +21,13 @@ def judged(metric, model, judge="one"):
 
 def test_a_metric_that_only_a_model_has_judged_is_told_of_its_baseline():
     notes = plain_notes(summarise([judged("correctness", "openai/m"), judged("answered", "openai/m")]))
-    assert any("--judge containment --judge no_refusal asks no model" in note for note in notes)
+    assert any("--judge containment --judge no_refusal calls no model" in note for note in notes)
 
 
 def test_with_a_baseline_beside_it_or_none_to_be_had_nothing_is_said():
     rows = [judged("correctness", "openai/m"), judged("correctness", NO_MODEL, "coverage")]
     assert not any(
-        "No baseline" in note for note in plain_notes(summarise([*rows, judged("relevance", "m")]))
+        "There is no baseline" in note for note in plain_notes(summarise([*rows, judged("relevance", "m")]))
     )
 
 

@@ -248,7 +248,7 @@ def test_the_number_that_halves_the_interval_does_so():
     [
         (([], [], [1.0]), "give pairs"),
         (([1.0], [1.0, 0.0], []), "give pairs"),
-        (([1.0], [float("nan")], []), "no finite number"),
+        (([1.0], [float("nan")], []), "not a finite number"),
         (([1.0, 5.0], [1.0, 0.0], []), "outside the bounds"),
     ],
 )

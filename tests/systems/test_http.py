@@ -185,8 +185,8 @@ async def test_nobody_there_is_told_without_the_password(fake):
         ({"request": {"q": "hello"}}, r"put \{question\} into `request`, or into `url`"),
         ({"headers": {"X": "{key}"}}, r"\{key\} is wanted"),
         ({"url": "http://me:word@a.org", "headers": {"Authorization": "Basic x"}}, "keep one"),
-        ({"answer": "$.["}, r"\[systems.mine\] answer = '\$.\[' is no JSONPath"),
-        ({"contexts": "sources["}, r"\[systems.mine\] contexts .* is no JSONPath"),
+        ({"answer": "$.["}, r"\[systems.mine\] answer = '\$.\[' is not a JSONPath"),
+        ({"contexts": "sources["}, r"\[systems.mine\] contexts .* is not a JSONPath"),
     ],
 )
 async def test_a_template_that_cannot_be_is_told_before_anybody_is_asked(fake, given, message):
@@ -267,7 +267,7 @@ async def test_a_password_of_the_address_is_not_shown_in_what_the_application_ec
 
 @pytest.mark.parametrize("url", ["localhost/ask/{question}", "http://[::1/ask"])
 async def test_what_is_no_address_is_told_before_anything_is_asked(fake, url):
-    with pytest.raises(ConfigError, match=r"mine\]: url = .* is no address"):
+    with pytest.raises(ConfigError, match=r"mine\]: url = .* is not an address"):
         await ask(fake, url=url)
 
 
@@ -275,8 +275,8 @@ async def test_what_is_no_address_is_told_before_anything_is_asked(fake, url):
     ("headers", "told"),
     [
         ({"X-Id": "{id}"}, "nothing fills {id} in headers"),
-        ({"X Id": "1"}, "no header"),
-        ({"X": "a\nb"}, "no header"),
+        ({"X Id": "1"}, "not a header"),
+        ({"X": "a\nb"}, "not a header"),
     ],
 )
 async def test_headers_that_cannot_be_sent_are_told(fake, headers, told):

@@ -116,7 +116,7 @@ class TestWriting:
     def test_shards_without_a_manifest_are_refused(self, tmp_path: Path) -> None:
         write_rows(f"{tmp_path}/out/", ROWS, Question)
         (tmp_path / "out" / MANIFEST).unlink()
-        with pytest.raises(DataError, match="what they are made from cannot be told"):
+        with pytest.raises(DataError, match="unknown what they were made from"):
             check_output(f"{tmp_path}/out/", force=False)
         check_output(f"{tmp_path}/out/", force=True)
 

@@ -81,7 +81,7 @@ def test_invited_logged_in_refused_and_logged_out(tmp_path, scheme, width):
         page.goto(f"{address}/workbench/account")
         clock.move(hours=12)
         status, told = page.evaluate(FORGED, "/workbench/account/password")
-        assert (status, "log in again" in told) == (401, True)
+        assert (status, "Log in again" in told) == (401, True)
         page.reload()
         page.get_by_role("heading", name="Log in").wait_for()
         shot(page, f"login-{scheme}")

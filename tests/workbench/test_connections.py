@@ -84,7 +84,7 @@ def test_a_body_that_stops_to_come_is_given_up(connect, monkeypatch, length):
     head, _, content = told(connect(HEAD + JSON + length)).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 ")
     assert b"application/problem+json" in head
-    assert json.loads(content)["detail"] == "the rest of the request did not come: send it again"
+    assert json.loads(content)["detail"] == "the request was cut off: send it again"
 
 
 def test_a_body_that_drips_is_given_up(connect, monkeypatch):

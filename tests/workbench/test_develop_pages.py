@@ -300,7 +300,7 @@ def test_a_model_of_no_transport_is_not_offered(settings):
 @pytest.mark.parametrize(
     ("sent", "message"),
     [
-        ({"threshold": "half"}, "is no number"),
+        ({"threshold": "half"}, "is not a number"),
         ({"mapping": "1:2"}, "write LABEL=SCORE"),
         ({"model": "openai/unheard_of"}, "is not in ragstone.toml"),
         ({"budget": "lots"}, "give a number with a unit"),

@@ -221,7 +221,7 @@ def test_annotators_label_and_owners_make_queues_and_settle(run, people, olga):
         ({"name": "first"}, "a queue never changes"),
         ({"name": "../x"}, "cannot be the name"),
         ({"name": "new"}, "cannot be called"),
-        ({"by": "luck"}, "no way to choose"),
+        ({"by": "luck"}, "not a way to choose"),
         ({"n": 0}, "give 1 or more"),
         ({"scale": "wide"}, "is not a scale"),
         ({"scale": "5-1"}, "a scale of 5 to 1"),

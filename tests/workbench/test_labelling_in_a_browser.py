@@ -156,7 +156,7 @@ def test_twenty_items_with_keys_only_and_a_server_that_is_killed(server):
             shown(tab)
         tab.until(waiting(tab), 0)
         tab.until("document.getElementById('trouble').hidden", True)
-        assert "All of your items are labelled" in tab.page.inner_text("#end")
+        assert "You have labelled all your items" in tab.page.inner_text("#end")
         assert len(pressed) == 20
         queue = json.loads((server.folder / ".ragstone/workbench/queues/first.json").read_text())["items"]
         wanted = {(queue[at]["question_id"], queue[at]["system"]): float(yes) for at, yes in pressed.items()}
@@ -241,12 +241,12 @@ def test_an_ended_session_keeps_the_labels_and_sends_them_after_a_new_login(benc
         ended = {
             "status": 401,
             "content_type": "application/json",
-            "body": '{"detail": "You are logged in no more."}',
+            "body": '{"detail": "You are no longer logged in."}',
         }
         tab.page.route("**/marks", lambda route: route.fulfill(**ended))
         press(tab, "1", "0")
         tab.page.wait_for_selector(
-            "#trouble:has-text('logged in no more. 2 labels are kept in this browser')"
+            "#trouble:has-text('no longer logged in. 2 labels are kept in this browser')"
         )
         assert (
             tab.page.get_attribute("#trouble a", "href")

@@ -59,7 +59,7 @@ def test_a_comparison_says_what_changed(project, client):
         ("a=0/a&b=0/gone", "There is no run"),
         ("a=0/a&b=0/../../etc", "There is no run"),
         ("a=0/a&b=0/b&metric=nothing", "nothing"),
-        ("a=0/a&b=0/b&margin=much", "is no number"),
+        ("a=0/a&b=0/b&margin=much", "is not a number"),
         ("a=0/a&b=0/b&margin=7", "margin is 7"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
         with served(tmp_path, listening) as process:
             tab.page.goto(f"{address}/workbench/review")
             tab.page.click(".entry a")
-            tab.page.click("text=Begin")
+            tab.page.click("text=Start")
             tab.page.wait_for_url("**/question?**")
             assert tab.axe() == []
             assert marks(tab) == ["treated with fungicide"]
@@ -132,7 +132,7 @@ def test_on_a_phone_what_was_typed_stays_when_the_server_is_gone_or_another_was_
     with opened_tab(loopback=True, **phone) as tab, served_here(Settings(root=str(tmp_path))) as address:
         tab.page.goto(f"{address}/workbench/review")
         tab.page.click(".entry a")
-        tab.page.click("text=Begin")
+        tab.page.click("text=Start")
         tab.page.wait_for_url("**/question?**")
         question = tab.page.url
         tab.page.keyboard.press("e")

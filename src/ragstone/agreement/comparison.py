@@ -201,7 +201,7 @@ def threshold_of(judge: JudgeId, threshold: Threshold) -> float | None:
 
 
 def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Judgement]]) -> None:
-    """Raise DataError for a threshold that is no finite number, or lies off the scale of a judge it names.
+    """Raise DataError for a threshold that is not a finite number, or lies off the scale of a judge it names.
 
     One for all judges may lie off the scale of some: their cards say so. A judge of several metrics needs one
     that fits one of them.
@@ -209,7 +209,7 @@ def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Ju
     if not isinstance(threshold, Mapping):
         if threshold is not None and not math.isfinite(threshold):
             raise DataError(
-                f"threshold {threshold:g} is no finite number: give a score of the judges' scale."
+                f"threshold {threshold:g} is not a finite number: give a score of the judges' scale."
             )
         return
     for name, cut in threshold.items():
@@ -217,7 +217,7 @@ def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Ju
         known = [scale for scale in scales if scale]
         if not known and not math.isfinite(cut):
             raise DataError(
-                f"threshold {cut:g} of judge {name!r} is no finite number: give one of its scores."
+                f"threshold {cut:g} of judge {name!r} is not a finite number: give one of its scores."
             )
         if known and len(known) == len(scales) and not any(fits(cut, scale) for scale in known):
             raise DataError(off_scale(name, cut, known[0]))

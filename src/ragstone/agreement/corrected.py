@@ -212,7 +212,8 @@ def _notes(mean: CorrectedMean, one: MeasuredJudge, rows: Sequence[Judgement], *
     bare = [system for system in dict.fromkeys(row.system for row in rows) if system not in named]
     if first and bare:
         notes.append(
-            f"No label speaks of {', '.join(bare)}: what {mean.judge} gives there stands uncorrected, for it "
+            f"There are no labels for {', '.join(bare)}: what {mean.judge} gives there stands uncorrected, "
+            "for it "
             "may err otherwise on another system's answers."
         )
     return notes

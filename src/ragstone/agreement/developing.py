@@ -281,12 +281,13 @@ class Moved(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def humans_of(labels: Sequence[Label], metric: str, scale: Scale) -> dict[Key, Human]:
-    """Return what people say of each answer in a metric. Raises DataError if no label speaks of it."""
+    """Return what people say of each answer in a metric. Raises DataError if no label is for it."""
     found = human_scores(labels, metric, scale.mapping)
     if not found:
         known = ", ".join(sorted({str(label.metric) for label in labels})) or "nothing"
         raise DataError(
-            f"no label speaks of {metric!r}: they speak of {known}. Give the judge the metric of the labels, "
+            f"no label is for {metric!r}: the labels are for {known}. Give the judge the metric of the "
+            "labels, "
             f'e.g. metric = "{next((label.metric for label in labels if label.metric), "correctness")}".'
         )
     return found
@@ -327,9 +328,7 @@ def compare_versions(before: JudgedVersion, after: JudgedVersion, *, seed: int) 
     if len(columns) == 2:
         test = paired_tests(np.stack(columns[::-1], axis=1), [(0, 1)], clusters, seed=seed)[0]
     notes = (
-        []
-        if test
-        else ["One of the two gave one and the same score throughout: the order cannot be compared."]
+        [] if test else ["One of the two gave the same score every time, so the order cannot be compared."]
     )
     return Moved(n=len(keys), measure=by, values=(values[0], values[1]), test=test, notes=notes)
 

@@ -109,7 +109,7 @@ def _check(
     if not measured:
         judged, labelled = _examples(judgements), _examples(labels)
         raise DataError(
-            f"no label speaks of an answer that was judged. Judgements: {judged}. Labels: {labelled}. Use "
+            f"no label is for an answer that was judged. Judgements: {judged}. Labels: {labelled}. Use "
             "the same question ids and systems in both files, and in the labels the judge's metric or none."
         )
     if not any(one.pairs.statuses or one.pairs.n_tied for one in measured):
@@ -254,9 +254,9 @@ def _notes(
 ) -> list[str]:
     notes = [*comparison.notes, *_tuned(pairs), *_unequal(pairs)]
     if comparison.categories and "kappa" not in agreement:
-        notes.append("Kappa is undefined: people and the judge gave one and the same grade throughout.")
+        notes.append("Kappa is undefined: people and the judge gave the same grade every time.")
     if "Spearman" not in agreement:
-        notes.append("Correlation is undefined: people or the judge gave one grade throughout.")
+        notes.append("Correlation is undefined: people or the judge gave the same grade every time.")
     n_clusters = len(set(pairs.clusters))
     if n_clusters < FEW_CLUSTERS:
         notes.append(f"Only {n_clusters} different questions: intervals from so few are too narrow.")

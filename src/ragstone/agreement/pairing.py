@@ -115,8 +115,9 @@ def inclusion_of(label: Label) -> float | None:
         found = math.nan
     if not 0 < found <= 1:
         raise DataError(
-            f"question {label.question_id!r}, system {label.system!r}: inclusion {chance!r} is no chance "
-            "above 0 and at most 1. Leave the column as `ragstone label` or the workbench wrote it."
+            f"question {label.question_id!r}, system {label.system!r}: inclusion {chance!r} is not a "
+            "probability above 0 and at most 1. Leave the column as `ragstone label` or the workbench wrote "
+            "it."
         )
     return found
 

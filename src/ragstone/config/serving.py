@@ -138,7 +138,7 @@ _TOOLS = {
     "weather": ("farm_tools.weather:weather", "rename this table to [assistant.options.weather]"),
 }
 MOVED = {
-    key: f"[assistant] {key} is no key any more: this tool has left Ragstone for its example. Copy the "
+    key: f"[assistant] {key} no longer exists: this tool has moved from Ragstone to its example. Copy the "
     "folder examples/assistant/farm_tools of Ragstone's repository to beside this file, write tools = "
     f'["{call}"] below [assistant], and {value}. Without the tool, delete the key.'
     for key, (call, value) in _TOOLS.items()

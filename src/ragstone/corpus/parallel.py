@@ -261,9 +261,9 @@ class ReadingProcess:
     def _why_dead(self, cpu_s: int, *, in_time: bool) -> str:
         code = self.rest(_LAST_BREATH_S)
         if not in_time or code == _OUT_OF_TIME:
-            return f"it takes more than {cpu_s} s to read: split it, or save it anew with another program"
+            return f"it takes more than {cpu_s} s to read: split it, or save it again with another program"
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return f"the process that read it died ({how}): split it, or save it anew with another program"
+        return f"the process that read it died ({how}): split it, or save it again with another program"
 
     def rest(self, wait_s: float = 0) -> int:
         """End the process until there is another file; return its exit code, 0 where there was none."""

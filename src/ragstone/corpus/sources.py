@@ -258,7 +258,7 @@ def _regular(file: File) -> File | Skipped:
         mode = file.path.stat().st_mode
     except OSError as mistake:
         return Skipped(str(file.path), str(mistake))
-    return file if stat.S_ISREG(mode) else Skipped(str(file.path), "it is no file but a device or a pipe")
+    return file if stat.S_ISREG(mode) else Skipped(str(file.path), "it is not a file but a device or a pipe")
 
 
 def _hidden(name: str) -> bool:

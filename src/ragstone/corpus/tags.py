@@ -177,7 +177,7 @@ def with_tags(
     """
     given = (metadata or {}).get("tags") or {}
     if not isinstance(given, dict):
-        raise ValueError("its metadata has a field 'tags' that is no table. Rename that column.")
+        raise ValueError("its metadata has a field 'tags' that is not a table. Rename that column.")
     kept = {key: value for key, value in given.items() if key not in found}
     new = {key: values[0] if len(values) == 1 else list(values) for key, values in found.items() if values}
     rest = {key: value for key, value in (metadata or {}).items() if key != "tags"}

@@ -19,8 +19,8 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as mistake:
         raise DataError(
-            f"{folder}: the folder cannot be made ({mistake.strerror}). Remove what stands there, or work in "
-            "a folder that can be written to."
+            f"{folder}: the folder cannot be made ({mistake.strerror}). Remove what is there, or work in a "
+            "writable folder."
         ) from None
 
 
@@ -53,7 +53,7 @@ async def write_stream(
                 raise
             of_all = "" if n_planned is None else f" of {n_planned}"
             kept = _kept(path)
-            stood = f"stand in {kept}" if kept else "were finished"
+            stood = f"are in {kept}" if kept else "were finished"
             raise Stopped(
                 f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. "
                 "Finished calls are in the ledger: run the same command again to go on."

@@ -43,7 +43,7 @@ def decode(content: bytes, *, html: bool = False) -> tuple[str, str]:
     text, encoding = _decoded(content, _declared(content) if html else None)
     head = text[:_LOOKED_AT]
     if "\0" in text or len(_CONTROLS.findall(head)) > 1 + len(head) // 50:
-        raise Unreadable("it is no text: it holds control characters")
+        raise Unreadable("it is not text: it has control characters")
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
 
 

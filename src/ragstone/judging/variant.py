@@ -90,7 +90,7 @@ def _with_threshold(judge: Judge, name: str, threshold: str) -> Judge:
     try:
         expected = float(threshold)
     except ValueError:
-        raise ConfigError(f"judge {name!r}: threshold={threshold!r} is no number.") from None
+        raise ConfigError(f"judge {name!r}: threshold={threshold!r} is not a number.") from None
     return AssertionJudge(
         name=f"{judge.name}{',' if '@' in judge.name else '@'}threshold={threshold}",
         version=judge.version,
@@ -182,7 +182,7 @@ def _number(judge: Judge, key: str, value: str) -> float:
     try:
         number = float(value) if key == "temperature" else int(value)
     except ValueError:
-        raise ConfigError(f"judge {judge.name!r}: {key}={value!r} is no number that fits.") from None
+        raise ConfigError(f"judge {judge.name!r}: {key}={value!r} is not a number that fits.") from None
     lowest = 1 if key == "samples" else 0
     if not number >= lowest or (key == "temperature" and number > 2):
         bounds = "from 0 to 2" if key == "temperature" else f"{lowest} or more"

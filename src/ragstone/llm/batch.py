@@ -220,8 +220,8 @@ class Batches:
         if endpoint.wire is None:
             able = " and ".join(f"{one.name}/..." for one in providers().values() if "batch" in one.can)
             raise ModelError(
-                f"{endpoint.identity} has no batch API that Ragstone speaks: {able} have one. Leave --batch "
-                "away."
+                f"{endpoint.identity} has no batch API that Ragstone supports: {able} have one. Leave out "
+                "--batch."
             )
         self.collecting = False
         self._identity = endpoint.identity
@@ -430,8 +430,8 @@ class Batches:
         self._journal.note(msgspec.structs.replace(sent.entry, settled=True))
         if batch.status == "failed":
             raise ModelError(
-                f"{self._wire.name} refused batch {batch.id}: {batch.words}. Mend that and run again; "
-                "nothing of it was paid for."
+                f"{self._wire.name} refused batch {batch.id}: {batch.words}. Correct that and run again; "
+                "nothing was paid for it."
             )
         if batch.status == "cancelled":
             raise ModelError(

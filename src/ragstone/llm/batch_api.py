@@ -181,7 +181,7 @@ def _checked(wire: Wire, status: int, content: bytes, what: str) -> bytes:
             raise ModelError(_no_batches(wire))
         raise ModelError(
             f"{wire.name} does not know {what.replace('batches/', 'batch ')} (HTTP {status}). Is the key "
-            "that of another account? To submit its calls anew, delete its lines in .ragstone/batches.jsonl."
+            "that of another account? To submit its calls again, delete its lines in .ragstone/batches.jsonl."
         )
     wire.decode(status, content, None)
     raise ModelError(f"{wire.name}: HTTP {status}")

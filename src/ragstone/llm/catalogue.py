@@ -109,7 +109,7 @@ def read_probes(folder: Path) -> dict[str, ModelProbe]:
         return {}
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as mistake:
         raise DataError(
-            f"{path}: cannot be read ({mistake}). Delete it; `ragstone doctor` writes it anew."
+            f"{path}: cannot be read ({mistake}). Delete it; `ragstone doctor` writes it again."
         ) from None
 
 

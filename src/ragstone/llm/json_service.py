@@ -77,7 +77,7 @@ def compile_path(path: str, where: str) -> Pick:
     except jsonpath.JSONPathError as mistake:
         reason = str(mistake).splitlines()[0]
         raise ConfigError(
-            f"{where} = {path!r} is no JSONPath ({reason}). Write e.g. '$.results[*]'."
+            f"{where} = {path!r} is not a JSONPath ({reason}). Write e.g. '$.results[*]'."
         ) from None
 
     def pick(reply: Json) -> list[Json]:
@@ -205,7 +205,7 @@ def address_of(url: str, where: str = "") -> tuple[str, int, bool]:
     if address.scheme not in ("http", "https") or not address.hostname:
         told = f"{where}: url = " if where else ""
         raise ConfigError(
-            f"{told}{without_password(url)!r} is no address. Write e.g. http://localhost:8000/ask"
+            f"{told}{without_password(url)!r} is not an address. Write e.g. http://localhost:8000/ask"
         )
     return address.hostname, port, address.scheme == "https"
 
@@ -251,7 +251,7 @@ def _key(declared: Declared, where: str) -> tuple[str, str | None]:
 def _headers(declared: Declared, key: str, where: str) -> dict[str, str]:
     for name, text in declared.headers.items():
         if not (name.isascii() and name.isprintable() and " " not in name and text.isprintable()):
-            raise ConfigError(f"{where}: {name!r} is no header: a name is one word, a value is one line.")
+            raise ConfigError(f"{where}: {name!r} is not a header: a name is one word, a value is one line.")
     given = {name: str(fill(text, {"key": key})) for name, text in declared.headers.items()}
     standard = {"Content-Type": "application/json", "Accept": "application/json"}
     own = places_in(declared.request) | places_in(declared.url) | places_in(declared.headers)

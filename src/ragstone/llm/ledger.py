@@ -442,8 +442,8 @@ def explain(path: Path, mistake: Exception) -> str:
         return f"{path}: {text}. Upgrade with: pip install -U ragstone"
     if is_damage(mistake):
         return (
-            f"{path}: the ledger is damaged ({text}). Nothing has to be paid for again that can still be "
-            f"read: run `ragstone ledger export saved.jsonl`, move {path.name} and the files whose names "
+            f"{path}: the ledger is damaged ({text}). To keep what can still be read, run `ragstone ledger "
+            f"export saved.jsonl`, move {path.name} and the files whose names "
             "begin with it elsewhere, then run `ragstone ledger import saved.jsonl`."
         )
     if "locked" in text:

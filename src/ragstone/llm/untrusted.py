@@ -79,7 +79,7 @@ def load_secret(folder: Path) -> bytes:
         ) from None
     if len(secret) < SECRET_BYTES:
         raise ConfigError(
-            f"{path}: not a secret of Ragstone. Delete it; calls are then asked anew."
+            f"{path}: not a secret of Ragstone. Delete it; calls are then made again."
         ) from None
     return secret
 

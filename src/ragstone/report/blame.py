@@ -106,7 +106,8 @@ def read_causes(folder: Path) -> dict[str, list[Caused]]:
             row = msgspec.json.decode(line, type=Caused)
         except msgspec.DecodeError as mistake:
             raise DataError(
-                f"{path}:{number}: not a cause ({mistake}). Run `ragstone blame` again: it writes this anew."
+                f"{path}:{number}: not a cause ({mistake}). Run `ragstone blame` again: it writes this file "
+                "again."
             ) from None
         grouped[row.question_id].append(row)
     return dict(grouped)

@@ -452,7 +452,7 @@ def _positions(certificate: Certificate) -> list[Block]:
     whole = f" {count(positions.n_whole)} rest on a whole document." if positions.n_whole else ""
     rows.append([f"An even spread would be {placed / 5:g} in each.{whole}"])
     columns = [Column("", text=True), Column("accepted", bars=True)]
-    caption = "Where the evidence stands in its document"
+    caption = "Where the evidence is in its document"
     return [Table(columns, rows, caption, caption, "bars")]
 
 

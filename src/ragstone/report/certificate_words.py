@@ -37,12 +37,12 @@ MOST_VALUES = 12  # of a topic, style or language that the page shows
 ADVICE = {
     "no_evidence": "The model often does not quote the document: a larger one quotes more faithfully.",
     "wrong_language": "The model often leaves the document's language: use one that writes it well.",
-    "mentions_context": 'Many questions speak of "the passage": a larger model does so less.',
+    "mentions_context": 'Many questions refer to "the passage": a larger model does this less often.',
     "duplicate": "Many questions repeat others: ask for fewer of each document, or in more styles.",
     "near_duplicate": "Many questions nearly repeat others: ask for fewer of each document, or more styles.",
     "low_score": "The critics reject much: read what they rejected. Is the writer weak, or are they too "
     "strict?",
-    "not_criticised": "Many lack a critic's score; the reason stands beside each. Use a larger model, a "
+    "not_criticised": "Many lack a critic's score; the reason is beside each. Use a larger model, a "
     "larger budget or a later deadline.",
     "known_by_heart": "The model answers many questions without a document: build the fictional variant.",
 }

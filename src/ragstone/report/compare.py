@@ -536,7 +536,7 @@ def left_out(comparison: Comparison) -> str:
     """Return what was compared, and what stands on one side only."""
     said = [f"Compared on {plural(comparison.n_shared, 'question')} that both have"]
     if comparison.n_left_out:
-        said.append(f"; {count(comparison.n_left_out)} that differ or stand in one alone are left out")
+        said.append(f"; {count(comparison.n_left_out)} that differ, or are in only one of them, are left out")
     for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
         if only:
             said.append(f"; only in {name}: {', '.join(only)}")

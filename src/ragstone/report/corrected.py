@@ -32,7 +32,7 @@ LEAD = (
 
 
 def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | None:
-    """Return the corrected mean that belongs to a mean, None where no label speaks of it."""
+    """Return the corrected mean that belongs to a mean, None where no label is for it."""
     key = metric.judge, metric.metric, metric.model, metric.system
     return next((m for m in summary.corrected if (m.judge, m.metric, m.model, m.system) == key), None)
 

@@ -79,7 +79,7 @@ LONGEST_LIST = 12  # notes, systems, judges of a pull request: a comment that is
 BRIEF_MEASURES = ("hit@1", "hit@5", "mrr")  # of several retrievers, side by side in a terminal
 UNIT = (0.0, 1.0)
 FOUND = "wrong: the prompt or the model"
-MISSED = "wrong: the retriever; right: known without the documents, or the labels are incomplete"
+MISSED = "wrong: the retriever; right: known without the corpus, or the labels are incomplete"
 
 
 def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = "") -> ReportDocument:

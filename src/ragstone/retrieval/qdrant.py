@@ -199,7 +199,7 @@ ASKER = QdrantUser(
     url="url",
     key="api_key_env",
     instead="give the retriever the url of a Qdrant server",
-    anew="it is built anew from the vectors",
+    anew="it is built again from the vectors",
 )
 
 

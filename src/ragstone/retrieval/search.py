@@ -70,7 +70,9 @@ async def build_search(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps |
         raise ConfigError(f"[retrievers] {taken[0]}: a retriever of that name ships. Choose another name.")
     twice = [name for name, n in Counter(chunk.id for chunk in chunks).items() if n > 1]
     if twice:
-        raise DataError(f"{len(twice)} chunk ids stand for several chunks, e.g. {twice[0]!r}. Chunk again.")
+        raise DataError(
+            f"{len(twice)} chunk ids are used for several chunks, e.g. {twice[0]!r}. Chunk again."
+        )
     search = await _build(name, chunks, deps, ())
 
     async def checked(questions: Sequence[Question], k: int) -> list[Ranking]:

@@ -193,8 +193,8 @@ def check_importable(name: str, session: Session) -> None:
     if not _is_found(name, callee):
         raise ConfigError(
             f"system {name}: --engine ray sends rows to other processes, which cannot import this callable. "
-            "Put it into a module, as a function of its own name, and give module:function; or leave "
-            "--engine ray away."
+            "Put it into a module, as a function of its own name, and give module:function; or leave out "
+            "--engine ray."
         )
 
 

@@ -85,7 +85,7 @@ def _kept(name: str, n_kept: int, n_rows: int, settings: Settings) -> str:
     return (
         f"{name}: {n_kept} of {plural(n_rows, 'answer')} {_are(n_kept)} from the ledger, as the application "
         f"gave {'it' if n_kept == 1 else 'them'} earlier. If it has changed since, write {other} into "
-        f"{where}: it is asked anew then."
+        f"{where}: it is asked again then."
     )
 
 
@@ -94,14 +94,14 @@ def _are(n: int) -> str:
 
 
 SHOWN = 3
-AGAIN = "When that is solved, run the same command again: they alone are asked anew."
+AGAIN = "When that is solved, run the same command again: only they are asked again."
 NO_FAILURE_OF_JUDGES = ("scored", "not_applicable", "app_error")
 BY_ID = "or as a file of questions with the same ids: --questions FILE."
 # What a judge reads of a row -> where it comes from.
 COLUMNS = {
-    "reference": f"References stand in a column `reference` of the answer sheet, {BY_ID}",
-    "question": f"Questions stand in a column `question` of the answer sheet, {BY_ID}",
-    "contexts": "Contexts, the texts that the answer was made from, stand in its column `contexts`.",
+    "reference": f"Put references into a column `reference` of the answer sheet, {BY_ID}",
+    "question": f"Put questions into a column `question` of the answer sheet, {BY_ID}",
+    "contexts": "Put contexts, the texts that the answer was made from, into its column `contexts`.",
 }
 # Metric -> the judge without a model that is named where none stands beside a language model.
 BASELINES = {"correctness": "containment", "faithfulness": "grounding", "answered": "no_refusal"}
@@ -190,8 +190,8 @@ def _alone(metrics: Sequence[MetricSummary]) -> list[str]:
         return []
     missing = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
     return [
-        f"No baseline stands beside {', '.join(alone)}. {missing} asks no model and costs nothing: a "
-        "language model that does no better is not worth its calls."
+        f"There is no baseline for {', '.join(alone)}. {missing} calls no model and costs nothing: a "
+        "language model that does no better is not worth its cost."
     ]
 
 

@@ -162,7 +162,7 @@ def _named(name: str, known: Mapping[str, RetrieverSettings], usual: str) -> lis
         case DenseSettings(index="qdrant"):
             raise ConfigError(
                 f"[retrievers] {name}: an index of Qdrant is built by one process. With --engine ray, choose "
-                "index = 'exact' or 'faiss'; or leave --engine ray away."
+                "index = 'exact' or 'faiss'; or leave out --engine ray."
             )
         case DenseSettings() as dense:
             return [dense.embedder or usual]

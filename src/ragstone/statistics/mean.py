@@ -50,7 +50,7 @@ def mean_estimate(
 def mean_bounds(mean: float, n: int, n_missing: int, ends: tuple[float, float]) -> tuple[float, float]:
     """Return what a mean would be if every missing value were the lowest, and if it were the highest.
 
-    mean: of n values. ends: the lowest and the highest value that there can be. No chance is in them: they
+    mean: of n values. ends: the lowest and the highest value that is possible. No chance is in them: they
     hold whatever the missing values are.
     """
     low, high = ((n * mean + n_missing * end) / (n + n_missing) for end in ends)
@@ -76,7 +76,7 @@ def mean_estimates(
     if len(n) > 1:
         raise ValueError(f"columns of {sorted(n)} values: they must be of the same rows")
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ValueError("a value is no finite number: leave failures out and count them")
+        raise ValueError("a value is not a finite number: leave failures out and count them")
     if not n or n == {0}:
         return {}
     codes = cluster_codes(clusters, n.pop())

@@ -39,7 +39,7 @@ def holm(p_values: Sequence[float] | Floats) -> Floats:
     """
     raw = np.asarray(p_values, dtype=np.float64)
     if not ((raw >= 0) & (raw <= 1)).all():
-        raise ValueError("a p-value lies outside 0 to 1, or is no number")
+        raise ValueError("a p-value lies outside 0 to 1, or is not a number")
     ascending = np.argsort(raw, kind="stable")
     steps = np.minimum(1.0, raw[ascending] * np.arange(raw.size, 0, -1))
     adjusted = np.empty_like(raw)

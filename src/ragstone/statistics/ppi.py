@@ -138,7 +138,7 @@ def _rows(
     if not scores[0].size or scores[0].size != scores[1].size:
         raise ValueError(f"{scores[0].size} human scores and {scores[1].size} of the judge: give pairs")
     if not all(np.isfinite(values).all() for values in scores):
-        raise ValueError("a score is no finite number: leave failures out and count them")
+        raise ValueError("a score is not a finite number: leave failures out and count them")
     codes = cluster_codes(clusters, scores[0].size + scores[2].size)
     return Labelled(scores[0], scores[1], scores[2], codes, _normed(shares, scores[0].size))
 

@@ -35,7 +35,7 @@ def log_capitals(observations: Floats) -> Floats:
     observed = np.asarray(observations, dtype=np.float64)
     if not (np.abs(observed) <= 1 + 1e-9).all():
         raise ValueError(
-            "an observation lies outside -1 to 1, or is no number: divide by the largest possible"
+            "an observation lies outside -1 to 1, or is not a number: divide by the largest possible"
         )
     return np.log1p(observed[..., None] * BETS)
 

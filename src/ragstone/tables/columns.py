@@ -276,7 +276,7 @@ class UnknownWord(ValueError):
     """A label is a word, and nobody has said what it stands for."""
 
     def __init__(self, word: str) -> None:
-        super().__init__(f"{word!r} is no number and no yes or no")
+        super().__init__(f"{word!r} is neither a number nor yes or no")
         self.word = word
 
 
@@ -299,9 +299,9 @@ def as_number(value: Any) -> float:
     except (TypeError, ValueError):
         if isinstance(value, str):
             raise UnknownWord(value.strip()) from None
-        raise ValueError(f"{value!r} is no number and no yes or no") from None
+        raise ValueError(f"{value!r} is neither a number nor yes or no") from None
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is no finite number")
+        raise ValueError(f"{value!r} is not a finite number")
     return number
 
 

@@ -79,7 +79,7 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
         except (EOFError, gzip.BadGzipFile, zlib.error) as mistake:
             raise DataError(
                 f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it "
-                "anew."
+                "again."
             ) from None
 
 
@@ -225,7 +225,7 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
     except (pa.ArrowInvalid, OSError) as mistake:
         shown = url_of(path) or path
         raise DataError(
-            f"{shown}: cannot be read as Parquet ({mistake}). Copy the file again, or make it anew."
+            f"{shown}: cannot be read as Parquet ({mistake}). Copy the file again, or make it again."
         ) from None
     number = 0
     with file:

@@ -116,7 +116,7 @@ class Journal(Generic[RowT]):
             ) from None
         if size < self._read_to:
             raise DataError(
-                f"{self.path} is shorter than it was: it was replaced. Put it back, or open it anew."
+                f"{self.path} is shorter than it was: it was replaced. Put it back, or open it again."
             )
         lines = content.split(b"\n")[:-1]
         new = self._decoded(lines)

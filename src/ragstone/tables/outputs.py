@@ -99,7 +99,7 @@ class CommandOutputs:
             elif before is not None and now[0] == before[0]:
                 complete.append(_shown(path))
             elif path in self._again:
-                told.append(f"{_shown(path)} was there, and is made anew.")
+                told.append(f"{_shown(path)} existed and is written again.")
         if complete:
             verb = "was" if len(complete) == 1 else "were"
             told.append(f"{_listed(complete)} {verb} complete: nothing has changed.")

@@ -460,7 +460,7 @@ def _words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
     option = ["--map", ",".join(f"{word}={score}" for word, score in scores.items())]
     counts = ", ".join(f"{word} ({n:,})" for word, n in words.items())
     return ColumnsError(
-        f"{where}: labels are words: {counts}. Say what each stands for on the judge's scale: "
+        f"{where}: labels are words: {counts}. Give the score of each on the judge's scale: "
         f"{shlex.join(option)}.",
         option if "?" not in scores.values() else [],
     )

@@ -77,8 +77,8 @@ def shards_of(folder: Place) -> list[str]:
         kinds = sorted({_ending(name) for name in names})
         if len(kinds) > 1:
             raise DataError(
-                f"{folder}: shards of several formats ({', '.join(kinds)}), and which are meant cannot be "
-                "told. Move those of the others elsewhere."
+                f"{folder}: shards of several formats ({', '.join(kinds)}), so it is unclear which are "
+                "meant. Move the other ones elsewhere."
             )
         return names
     if not manifest.finished:
@@ -96,12 +96,12 @@ def _check_listed(folder: Place, manifest: Manifest, listed: list[FolderEntry]) 
         n_bytes = there.pop(shard.name, None)
         if n_bytes is None:
             raise DataError(
-                f"{folder}: the shard {shard.name} is missing. Copy the folder again, or make it anew."
+                f"{folder}: the shard {shard.name} is missing. Copy the folder again, or make it again."
             )
         if n_bytes != shard.n_bytes:
             raise DataError(
                 f"{below(folder, shard.name)}: {n_bytes:,} bytes long, and {shard.n_bytes:,} when it was "
-                "written: it was cut off or replaced. Copy the folder again, or make it anew."
+                "written: it was cut off or replaced. Copy the folder again, or make it again."
             )
     if there:
         raise DataError(
@@ -144,7 +144,7 @@ def check_folder(folder: Place, *, force: bool) -> Manifest | None:
     manifest = read_manifest(folder)
     if manifest is None and any(map(_is_shard, listed)):
         raise DataError(
-            f"{folder}: holds shards without {MANIFEST}, and what they are made from cannot be told. Give "
+            f"{folder}: holds shards without {MANIFEST}, so it is unknown what they were made from. Give "
             "another folder, or --force to replace them."
         )
     if manifest is not None and manifest.finished:

@@ -434,7 +434,7 @@ def look(
 
 
 def scale_of(asked: HowToRun) -> Scale:
-    """Return how scores meet labels. Raises ConfigError for what is no number."""
+    """Return how scores meet labels. Raises ConfigError for what is not a number."""
     mapping = {}
     for pair in filter(str.strip, asked.mapping.split(",")):
         label, equals, score = pair.partition("=")
@@ -453,7 +453,7 @@ def _number(text: str, what: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"{what} {text.strip()!r} is no number.")
+        raise ConfigError(f"{what} {text.strip()!r} is not a number.")
     return number
 
 

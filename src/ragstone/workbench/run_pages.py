@@ -297,14 +297,14 @@ def compared(bench: Workbench, asked: RunsToCompare) -> Comparison:
 
 
 def _share(text: str) -> float | None:
-    """Return the margin. Raises HTTPException for what is no number."""
+    """Return the margin. Raises HTTPException for what is not a number."""
     if not text.strip():
         return None
     try:
         return float(text)
     except ValueError:
         raise HTTPException(
-            f"The margin {text!r} is no number: give a share of the scale, such as 0.02."
+            f"The margin {text!r} is not a number: give a share of the scale, such as 0.02."
         ) from None
 
 

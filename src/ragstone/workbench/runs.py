@@ -168,8 +168,8 @@ def _look(run_id: str, folder: Path, names: set[str], times: list[float], now: f
         return msgspec.structs.replace(
             entry,
             kind=" and ".join(kinds) or "rows",
-            wrong="It has no summary.json: the command that writes here did not come to its end. Run it "
-            "again: what is in the ledger is not paid for twice."
+            wrong="It has no summary.json: the command that writes it did not finish. Run it again: no call "
+            "in the ledger is paid for twice."
             if unfinished
             else None,
         )

@@ -259,7 +259,7 @@ def test_chances_become_shares_and_several_draws_add_up():
 
 def test_a_chance_that_is_none_is_told():
     for chance in (0, 1.5, "often"):
-        with pytest.raises(DataError, match="no chance above 0"):
+        with pytest.raises(DataError, match="not a probability above 0"):
             corrected_means(
                 [judgement("a", 1), judgement("b", 1)], [drawn_label("a", 1, chance)], resamples=10
             )

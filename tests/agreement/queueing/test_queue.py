@@ -244,7 +244,7 @@ def test_labels_that_do_not_fit_are_all_named_and_none_is_taken():
 
 
 def test_a_name_that_settles_differences_is_no_annotator():
-    with pytest.raises(DataError, match="'adjudicator ann' is no annotator"):
+    with pytest.raises(DataError, match="'adjudicator ann' is not allowed as an annotator"):
         make_queue(plan(annotators=["bob", "adjudicator ann"]), material())
 
 

@@ -76,7 +76,7 @@ def test_all_is_built_anew_in_a_job(client):
         ("rice.pdf", b"Rice needs water.", "rice.pdf"),
         ("rice.txt", b"\x89PNG\r\n\x1a\n" + bytes(100), "PNG"),
         ("rice.exe", b"MZ\x90" + bytes(100), "rice.exe"),
-        ("rice.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "cannot be taken in"),
+        ("rice.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "cannot be added"),
         ("empty.txt", b"", "empty"),
         ("...", b"Rice", "cannot be called"),
         (".bashrc", b"Rice", "cannot be called"),

@@ -384,7 +384,7 @@ async def test_a_folder_that_cannot_be_made_says_so(tmp_path):
 async def test_a_catalogue_that_is_none_says_so(tmp_path):
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "catalogue.sqlite").write_text("no database at all " * 100)
-    with pytest.raises(DataError, match="Delete its folder and build it anew"):
+    with pytest.raises(DataError, match="Delete its folder and build it again"):
         async with knowledge_in(tmp_path, store="store"):
             pass
 

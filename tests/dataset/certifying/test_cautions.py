@@ -150,8 +150,8 @@ def test_a_set_that_is_lost_in_the_head():
     rows = [candidate(f"d{1 + n % 2}#{n}", f"Q {n}?", span=(n % 9, n % 9 + 5)) for n in range(30)]
     [caution] = certify(plain(30, rows=rows)).cautions
     assert caution == (
-        "100 % of the questions rest on the first fifth of their document, where 20 % would be even. Lost in "
-        "the head: what stands later is hardly tested."
+        "100 % of the questions rest on the first fifth of their document, where 20 % would be even. Text "
+        "further down is hardly tested."
     )
 
 

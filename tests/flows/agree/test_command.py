@@ -120,7 +120,7 @@ def test_words_are_told_with_the_command_that_gives_them_scores(own, monkeypatch
     monkeypatch.setattr("sys.argv", ["ragstone", *given])
     ran = ragstone(*given)
     assert ran.code == 2
-    assert "l.csv: labels are words: good (2), bad (1). Say what each stands for" in ran.err
+    assert "l.csv: labels are words: good (2), bad (1). Give the score of each" in ran.err
     _, *again = shlex.split(ran.err.rpartition("Run:")[2])
     assert again == [*given, "--map", "good=1,bad=0"]
     ran = ragstone(*again, "--json")

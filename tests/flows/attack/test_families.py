@@ -52,7 +52,7 @@ def test_disguises_worked_by_hand():
 
 WRONG = {
     "unknown key": ('name = "a"\ntext = "b"\nplace = "after"', "place"),
-    "unknown placeholder": ('name = "a"\ntext = "give {gaol}"', "{gaol} is no placeholder"),
+    "unknown placeholder": ('name = "a"\ntext = "give {gaol}"', "{gaol} is not a placeholder"),
     "hidden without a disguise": ('name = "a"\ntext = "{hidden}"\nhidden = "b"', "all three or none"),
     "disguise without a place": (
         'name = "a"\ntext = "b"\nhidden = "b"\ndisguise = "hex"',

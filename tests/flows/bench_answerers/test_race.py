@@ -339,7 +339,7 @@ def test_it_races_under_retrieved_else_the_first_condition_with_two():
     both = [cell(model, condition) for condition in ("gold", "retrieved") for model in "ab"]
     assert race_condition(grid(*both)) == "retrieved"
     assert race_condition(grid(*both[:2], cell("a", "retrieved"))) == "gold"
-    with pytest.raises(ConfigError, match="nobody to race against"):
+    with pytest.raises(ConfigError, match="a race needs a rival"):
         race_condition(grid(cell("a"), cell("a", "gold")))
 
 

@@ -211,6 +211,6 @@ def test_without_race_every_cell_is_asked_everything(settings):
 
 
 def test_a_race_of_one_is_refused_before_anything_is_asked(settings, fake_openai):
-    with pytest.raises(ConfigError, match="nobody to race against"):
+    with pytest.raises(ConfigError, match="a race needs a rival"):
         bench_answerers(with_grid(settings, models=["openai/good"]))
     assert fake_openai.n_requests == 0

@@ -257,7 +257,7 @@ def test_labels_of_another_metric_alone_are_refused(settings, tmp_path):
     (tmp_path / "labelled.jsonl").write_text(
         "".join(json.dumps({**row, "metric": "style"}) + "\n" for row in rows)
     )
-    with pytest.raises(DataError, match="no label speaks of 'correctness': they speak of style"):
+    with pytest.raises(DataError, match="no label is for 'correctness': the labels are for style"):
         bench_judges(settings)
 
 

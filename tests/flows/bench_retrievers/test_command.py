@@ -61,7 +61,7 @@ def test_offline_a_reranker_that_was_never_asked_is_told(grid):
     with_rerankers(grid, "none", "openai/fake")
     ran = ragstone("bench", "retrievers", "--offline")
     assert ran.code in (0, 4)
-    assert "rankings carry a note" in ran.out or "was not measured" in ran.out
+    assert "rankings have a note" in ran.out or "was not measured" in ran.out
 
 
 def test_study_is_shown_and_its_report_named(languages):

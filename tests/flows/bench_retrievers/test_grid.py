@@ -199,7 +199,7 @@ def test_budget_of_a_reranker_is_kept_and_said(settings, fake_openai):
     grid = with_grid(settings, chunkers=None, rerankers=["openai/fake"])
     summary = ragstone.bench_retrievers(grid, budget="2calls")
     assert fake_openai.n_requests == 2
-    assert any("rankings carry a note" in note for note in summary.notes)
+    assert any("rankings have a note" in note for note in summary.notes)
 
 
 def test_forecast_counts_a_rerankers_calls_for_vectors_that_are_not_there_yet(settings, fake_openai):

@@ -217,7 +217,7 @@ def test_several_systems_are_named_and_may_have_questions_of_their_own(folder):
     [
         ("may", "may/../may", "A and B are the same run"),
         ("may", "nowhere", "nowhere: no such file or folder"),
-        ("may", "bare", "bare: no run, for it holds no judgements.jsonl"),
+        ("may", "bare", "bare: not a run, because it has no judgements.jsonl"),
         ("may", "empty.jsonl", "empty.jsonl: the file is empty"),
         ("may", "may/questions.jsonl", "field 'question_id' is missing"),
         ("may", "broken", "not a manifest of Ragstone"),
@@ -332,7 +332,7 @@ def test_lists_of_judgements_are_compared_from_python():
     assert (found.metrics[0].verdict, found.notes) == ("better", [])
     assert isinstance(found, api.Comparison)
     assert (found.a, found.b) == ("the first list (8 judgements)", "the second list (8 judgements)")
-    with pytest.raises(DataError, match=r"the first list .*: it holds no judgements"):
+    with pytest.raises(DataError, match=r"the first list .*: it has no judgements"):
         api.compare([], judged([1.0]))
     asked = questions(8, a_document=4)
     assert api.compare(judged([0.0] * 8), judged([1.0] * 8), questions=asked).metrics[0].n_clusters == 2

@@ -227,7 +227,7 @@ def test_labels_of_another_metric_are_told(settings, files):
     files["judge"].write_text(judge_text("x").replace('"correctness"', '"tone"'))
     rows = [json.loads(line) for line in files["labels"].read_text().splitlines()]
     files["labels"].write_text("".join(json.dumps({**row, "metric": "correctness"}) + "\n" for row in rows))
-    with pytest.raises(DataError, match="no label speaks of 'tone': they speak of correctness"):
+    with pytest.raises(DataError, match="no label is for 'tone': the labels are for correctness"):
         develop_judge(**files, settings=settings)
 
 

@@ -73,7 +73,7 @@ def test_labels_without_a_system_are_of_the_one_answer_that_there_is():
 
 
 def test_labels_of_other_answers_are_told():
-    with pytest.raises(DataError, match="no label speaks of an answer"):
+    with pytest.raises(DataError, match="no label is for an answer"):
         labelled_set("x", [answer(1)], [label(9)])
     with pytest.raises(DataError, match="no labels yet"):
         labelled_set("x", [answer(1)], [])

@@ -210,7 +210,7 @@ def test_two_models_of_one_judge_are_told_apart():
             DataError,
             r"no scores of containment are sure enough.*\(reached: 0.98\).*3838 that it decides",
         ),
-        ({"cheap": "containment", "yes_from": -1}, DataError, "people said yes of all 400 answers"),
+        ({"cheap": "containment", "yes_from": -1}, DataError, "people said yes for all 400 answers"),
     ],
 )
 def test_what_cannot_be_fitted_is_told(options, error, says):
@@ -246,7 +246,7 @@ def test_a_third_judge_makes_the_dear_one_a_question():
     third = [judgement(n, "token_f1", 0.5) for n in range(N)]
     with pytest.raises(ConfigError, match="it holds correctness by openai/big, token_f1"):
         fit_cascade([*judgements, *third], labels, cheap="containment")
-    with pytest.raises(DataError, match="gave all 400 answers to fit on the same score"):
+    with pytest.raises(DataError, match="gave the same score to all 400 answers"):
         fit_cascade([*judgements, *third], labels, cheap="containment", dear="token_f1")
     with pytest.raises(ConfigError, match="Beside containment, it holds no other"):
         fit_cascade(judgements[:N], labels, cheap="containment")

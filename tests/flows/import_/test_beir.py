@@ -101,7 +101,7 @@ def test_queries_with_more_than_a_text_and_documents_without_a_title(folder):
     assert (
         told[
             "skipped",
-            "it is no document: it needs an id and a text (text, content, body, page_content, passage)",
+            "it is not a document: it needs an id and a text (text, content, body, page_content, passage)",
         ]
         == 1
     )

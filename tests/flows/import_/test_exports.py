@@ -73,7 +73,7 @@ def test_a_conversation_of_ragas_is_skipped(save):
     talk = {**RAGAS, "user_input": [{"content": "When?", "type": "human"}, {"content": "So.", "type": "ai"}]}
     summary = import_set(save("t.jsonl", [RAGAS, talk])).summary
     assert [one.reason for one in summary.remarks] == [
-        "its question is no text but a conversation or an object"
+        "its question is not a text but a conversation or an object"
     ]
 
 

@@ -90,7 +90,7 @@ def test_headings_that_ask_are_questions_and_what_is_under_them_answers(write):
     ]
     path = found.summary.formats.popitem()[0]
     assert {(one.kind, one.reason, *one.places) for one in found.summary.remarks} == {
-        ("left_out", "its heading is no question: the text under it is left out", f"{path}:1"),
+        ("left_out", "its heading is not a question: the text under it is left out", f"{path}:1"),
         ("skipped", "a question has no answer under it", f"{path}:18"),
     }
 

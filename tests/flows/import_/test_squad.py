@@ -105,7 +105,7 @@ def test_an_answer_that_stands_nowhere_leaves_the_question_without_evidence(impo
     found = imported(article(asks(answers=[("November", 20)])))
     assert (found.questions[0].reference, found.questions[0].evidence) == ("November", None)
     assert found.questions[0].document_ids == ["Wheat-0"]
-    assert list(reasons(found)) == ["its answer does not stand in its paragraph: imported without evidence"]
+    assert list(reasons(found)) == ["its answer is not in its paragraph: imported without evidence"]
 
 
 def test_other_fields_are_kept(imported):

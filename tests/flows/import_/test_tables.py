@@ -137,7 +137,7 @@ def test_rows_that_give_nothing_are_counted_with_their_lines(write):
     assert remarks(imported) == {
         ("skipped", "it is no JSON object"): (2, [f"{path}:2", f"{path}:3"]),
         ("skipped", "it has no question (name its column with --column question=COLUMN)"): (1, [f"{path}:4"]),
-        ("skipped", "its question is no text but a conversation or an object"): (1, [f"{path}:5"]),
+        ("skipped", "its question is not a text but a conversation or an object"): (1, [f"{path}:5"]),
     }
     assert imported.summary.n_skipped == 4
 

@@ -79,7 +79,7 @@ def test_what_has_failed_is_asked_again_and_nothing_else(folder, sheet, fake_ope
     ran = ragstone(*words, "--budget", "1calls")
     assert ran.code == 4
     assert "1 judgement failed: " in ran.err
-    assert "run the same command again: they alone are asked anew." in ran.err
+    assert "run the same command again: only they are asked again." in ran.err
     ran = ragstone(*words)
     assert (ran.code, fake_openai.n_requests) == (0, 2)
     assert [status for *_, status in judged(folder)] == ["scored", "scored"]

@@ -44,7 +44,7 @@ def test_a_sheet_that_is_not_filled_in_names_the_line(project):
 def test_by_chooses_in_another_way_and_keeps_the_chances(project):
     ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "token_f1", *TO_FILE)
     ran = ragstone("label", "judgements.jsonl", "-n", "3", "--by", "luck")
-    assert (ran.code, "no way to choose answers" in ran.err) == (2, True)
+    assert (ran.code, "not a way to choose answers" in ran.err) == (2, True)
     ragstone("label", "judgements.jsonl", "-n", "3", "--by", "random", "-o", "equal.jsonl")
     assert "inclusion" not in (project / "equal.jsonl").read_text()
     ran = ragstone("label", "judgements.jsonl", "-n", "3", "--by", "disagreement")

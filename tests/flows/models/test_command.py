@@ -164,7 +164,7 @@ def test_a_damaged_file_of_probes_says_what_to_do():
     ran = ragstone("models")
     assert ran.code == 2
     assert "models.json: cannot be read" in ran.err
-    assert "Delete it; `ragstone doctor` writes it anew." in ran.err
+    assert "Delete it; `ragstone doctor` writes it again." in ran.err
 
 
 def test_python_gets_the_same_values():

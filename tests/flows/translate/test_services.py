@@ -85,7 +85,7 @@ async def test_a_key_with_a_line_break_is_told_and_not_shown(fake, monkeypatch):
 
 @pytest.mark.parametrize("url", ["localhost/translate", "", "http://", "ftp://a.org/t"])
 async def test_what_is_no_address_is_told(fake, url):
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         await ask(fake, url=url)
 
 
@@ -96,7 +96,7 @@ async def test_what_is_no_address_is_told(fake, url):
         ({"request": {"to": "{target}"}}, r"put \{text\} into `request`"),
         ({"request": {"q": "{text}"}}, r"put \{target\} into `request`"),
         ({"headers": {"X-Key": "{key}"}}, r"\{key\} is wanted: name the environment variable"),
-        ({"text": "$.["}, "is no JSONPath"),
+        ({"text": "$.["}, "is not a JSONPath"),
     ],
 )
 async def test_a_template_that_cannot_be_is_told(fake, given, message):

@@ -73,8 +73,8 @@ def test_a_region_is_of_its_language():
 @pytest.mark.parametrize(
     ("langs", "message"),
     [
-        (["spanish"], "'spanish' is no code of a language.*Did you mean 'es'"),
-        (["xq"], "'xq' is no code of a language"),
+        (["spanish"], "'spanish' is not a language code.*Did you mean 'es'"),
+        (["xq"], "'xq' is not a language code"),
         (["es", "es"], "'es' is given twice"),
     ],
 )

@@ -66,8 +66,8 @@ async def test_true_is_the_highest_score_of_the_scale():
 @pytest.mark.parametrize(
     ("returned", "says"),
     [
-        (float("nan"), "returned nan, which is no number"),
-        (float("inf"), "returned inf, which is no number"),
+        (float("nan"), "returned nan, which is not a number"),
+        (float("inf"), "returned inf, which is not a number"),
         (7, r"returned 7, which is not on its scale of 0 to 1: declare the right one, .*scale="),
         (-0.1, "not on its scale"),
         (None, "returned nothing: return a number"),

@@ -333,4 +333,4 @@ def way_of(name: str) -> Way:
     for way in WAYS:
         if way == name:
             return way
-    raise DataError(f"{name!r} is no way to choose answers. {nearest(name, WAYS)}")
+    raise DataError(f"{name!r} is not a way to choose answers. {nearest(name, WAYS)}")

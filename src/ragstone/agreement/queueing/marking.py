@@ -177,7 +177,7 @@ def fitted(queue: Queue, texts: Sequence[Answer], labels: Iterable[Label], annot
             problems.append(f"label {number}, question {label.question_id!r}: {mistake}")
     if problems:
         more = f"\n(and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
-        raise DataError("\n".join(["No label was taken in:", *problems[:SHOWN]]) + more)
+        raise DataError("\n".join(["No label was imported:", *problems[:SHOWN]]) + more)
     return list(found.values())
 
 

@@ -250,7 +250,8 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
     taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
     if taken is not None:
         raise DataError(
-            f"{taken!r} is no annotator: a label under such a name decides between those of others."
+            f"{taken!r} is not allowed as an annotator: labels under this name settle differences between "
+            "others."
         )
     texts = {(row.question_id, row.system): row for row in material.answers}
     tags = {key: found for key, row in texts.items() if (found := _tags(row, material.questions))}

@@ -93,7 +93,7 @@ class RowFile(Generic[T]):
         if state == self._seen:
             return
         if state and not (self.path.is_file() or self.path.is_dir()):  # a device may never end
-            raise DataError(f"{self.path} is no file. Remove it, or give the rows another name.")
+            raise DataError(f"{self.path} is not a file. Remove it, or give the rows another name.")
         text = self.path.read_bytes() if state else b""
         whole, end, torn = text.rpartition(b"\n")
         rows: dict[Hashable, T] = {}

@@ -127,7 +127,7 @@ async def remove_document(
 @post(
     "/v1/documents/rebuild",
     status_code=202,
-    summary="Build the knowledge base anew",
+    summary="Build the knowledge base again",
     responses=fails(),
     tags=["documents"],
 )

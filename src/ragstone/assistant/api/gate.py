@@ -47,7 +47,9 @@ def read_keys(path: Path) -> dict[str, str]:
         raise ConfigError(f'keys_file {path}: holds no key. Write a line name = "key". {MAKE_ONE}')
     for name, key in table.items():
         if not isinstance(key, str) or len(key) < SHORTEST:
-            raise ConfigError(f"keys_file {path}: {name} is no text of {SHORTEST} characters. {MAKE_ONE}")
+            raise ConfigError(
+                f"keys_file {path}: {name} is not a text of at least {SHORTEST} characters. {MAKE_ONE}"
+            )
     return table
 
 
@@ -296,7 +298,7 @@ def _foreign(scope: HTTPScope, headers: Mapping[str, str], app_state: AppState) 
     if not app_state.keys and is_loopback(app_state.serve.host):
         name = _parts(f"//{host}").hostname or ""
         if name and not is_loopback(name):
-            return Turned(403, f"{name!r} is no name of this machine; with a keys_file any name is served")
+            return Turned(403, f"{name!r} is not a name of this machine; with a keys_file any name is served")
     origin = headers.get("origin")
     if origin is None or scope["method"] in ("GET", "HEAD") or origin in app_state.serve.cors_origins:
         return None

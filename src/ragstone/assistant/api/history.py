@@ -84,7 +84,7 @@ class Conversations:
         except sqlite3.Error as mistake:
             raise DataError(
                 f"{path}: the conversations cannot be read ({mistake}). If another program holds the "
-                "file, end it; else move the file away, and conversations begin anew."
+                "file, end it; else move the file away to start with no conversations."
             ) from None
 
     async def create(self, owner: str | None, now: datetime) -> str:

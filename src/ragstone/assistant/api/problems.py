@@ -55,7 +55,7 @@ PLAINLY = {
 
 GONE = "client disconnected prematurely"
 """What Litestar says where a body did not come to its end."""
-LATE = "the rest of the request did not come: send it again"
+LATE = "the request was cut off: send it again"
 
 OF_OPENAI = {
     401: "authentication_error",
@@ -132,7 +132,7 @@ MEANINGS = {
     403: "This key may not, or the page that asks is of another site.",
     404: "There is no such thing, or it is someone else's.",
     405: "The address knows other methods.",
-    408: "The body did not come.",
+    408: "The body of the request did not arrive.",
     409: "Something else is under way.",
     413: "Too much.",
     415: "Another media type is needed.",

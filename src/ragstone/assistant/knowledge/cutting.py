@@ -54,9 +54,7 @@ def found_under(root: str, options: IngestOptions) -> list[Found]:
     """
     found = files_of([root], options)
     if not found:
-        raise DataError(
-            f"{root}: holds no file. Check the spelling; hidden files and folders are passed over."
-        )
+        raise DataError(f"{root}: holds no file. Check the spelling; hidden files and folders are skipped.")
     return found
 
 

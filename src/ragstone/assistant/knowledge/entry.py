@@ -26,7 +26,7 @@ class KnowledgeDown(RagstoneError):
 
 
 class BadUpload(DataError):
-    """A file that cannot be taken in. wrong: its name, its size, its kind, or what is in it."""
+    """A file that cannot be added. wrong: its name, its size, its kind, or what is in it."""
 
     def __init__(self, wrong: Wrong, message: str) -> None:
         super().__init__(message)

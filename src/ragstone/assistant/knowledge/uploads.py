@@ -134,7 +134,7 @@ def _check_ending(name: str) -> None:
         advice = "Unpack it, and upload its files"
     else:
         advice = f"Convert it to one of: {' '.join(READERS)}"
-    raise BadUpload("unsupported", f"{name}: {shown} cannot be taken in. {advice}.")
+    raise BadUpload("unsupported", f"{name}: {shown} cannot be added. {advice}.")
 
 
 def _disguised(ending: str, head: bytes) -> str | None:

@@ -139,7 +139,7 @@ def check_server(name: str, server: McpServer) -> None:
     if server.url and not server.url.startswith(("http://", "https://")):
         shown = without_password(server.url)
         raise ConfigError(
-            f"[assistant.mcp.{name}]: url = {shown!r} is no address. Write e.g. http://localhost:8000/mcp"
+            f"[assistant.mcp.{name}]: url = {shown!r} is not an address. Write e.g. http://localhost:8000/mcp"
         )
 
 

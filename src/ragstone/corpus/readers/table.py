@@ -117,7 +117,7 @@ def _place(table: FileTable, file: File) -> str:
 
 def _whole(table: FileTable, file: File) -> Iterator[Document]:
     if len(table.rows) * len(table.columns) > MOST_CELLS:
-        raise Unreadable(f"a table of more than {MOST_CELLS:,} cells is no document: read it by rows")
+        raise Unreadable(f"a table of more than {MOST_CELLS:,} cells is not a document: read it by rows")
     lines = [" | ".join(table.columns)]
     for _, row in table.rows:
         lines.append(" | ".join(_in_a_line(row.get(name, "")) for name in table.columns))

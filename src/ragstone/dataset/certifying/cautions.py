@@ -124,7 +124,7 @@ def _short(noun: str, funnel: Funnel) -> list[str]:
 
 def _critics(declared: BuildSection, critics: Sequence[CriticVerdict]) -> list[str]:
     if not declared.critics:
-        return ["No critic read the questions: nothing but the checks without a model stands behind them."]
+        return ["No critic read the questions: only the checks without a model vouch for them."]
     if all(one.grade is None for one in critics):
         return [
             "The critics were not measured on planted defects, so nobody knows whether they tell good "
@@ -204,7 +204,7 @@ def _crowded(noun: str, coverage: Coverage) -> list[str]:
     if positions.crowded is None:
         return []
     place, n = FIFTH_WORDS[positions.crowded - 1], positions.fifths[positions.crowded - 1]
-    lost = " Lost in the head: what stands later is hardly tested." if positions.crowded == 1 else ""
+    lost = " Text further down is hardly tested." if positions.crowded == 1 else ""
     return [
         f"{100 * n / sum(positions.fifths):.0f} % of the {noun}s rest on {place} of their document, where "
         f"{100 / FIFTHS:.0f} % would be even.{lost}"

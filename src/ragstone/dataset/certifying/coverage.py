@@ -35,7 +35,7 @@ class Five(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Positions(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the evidence stands in its document, by fifths of the places where it could stand.
+    """Where the evidence is in its document, by fifths of the places where it could stand.
 
     n_whole: evidence that is the whole document, in no fifth. crowded: the fifth (1 to 5) whose share is
     more than 30 % even at the lower end of its 95 % interval; None where there is none.

@@ -86,7 +86,7 @@ def _words(span: Evidence, text_of: TextOf) -> str:
     if not 0 <= span.start < span.end <= len(text):
         raise DataError(
             f"evidence [{span.start}:{span.end}] is no part of {span.document_id!r}, which has {len(text)} "
-            "characters. Mark it anew."
+            "characters. Mark it again."
         )
     return text[span.start : span.end]
 
@@ -230,7 +230,7 @@ def _check_known(stacks: dict[str, Stack], rows: Sequence[Question]) -> None:
         shown = ", ".join(map(repr, missing[:SHOWN]))
         raise DataError(
             f"the review accepts {len(missing)} questions that are not here: {shown}. Is it the review of "
-            "another file? Those that critics rejected stand in the file whose name ends in `.all`: keep it "
+            "another file? Those that critics rejected are in the file whose name ends in `.all`: keep it "
             "beside the questions."
         )
 

@@ -125,7 +125,7 @@ def parse_family(text: str, name: str) -> Family:
 def _problem_of(attack: Attack) -> str | None:
     unknown = {*NAMED.findall(attack.text), *NAMED.findall(attack.hidden or "")} - {*PLACEHOLDERS}
     if unknown:
-        return f"{{{min(unknown)}}} is no placeholder. {nearest(min(unknown), PLACEHOLDERS)}"
+        return f"{{{min(unknown)}}} is not a placeholder. {nearest(min(unknown), PLACEHOLDERS)}"
     if (attack.hidden is None) != (attack.disguise is None) or ("{hidden}" in attack.text) != bool(
         attack.hidden
     ):

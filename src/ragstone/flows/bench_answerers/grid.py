@@ -196,7 +196,7 @@ def bench_notes(board: AnswerBoard, given: BenchInput, means: BenchMeans) -> lis
     if board.n_questions < FEW_QUESTIONS:
         notes.append(
             f"Only {plural(board.n_questions, 'question')}: intervals from so few are wide, and most "
-            "differences cannot be told."
+            "differences cannot be shown."
         )
     if board.n_unanswerable == board.n_questions:
         notes.append(

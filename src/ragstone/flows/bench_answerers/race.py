@@ -320,7 +320,7 @@ def race_condition(grid: AnswerGrid) -> Condition:
     able: list[Condition] = [name for name in grid.conditions if counts[name] > 1]
     if not able:
         raise ConfigError(
-            "[bench.answerers] race: there is nobody to race against. Name two models, prompts or systems, "
+            "[bench.answerers] race: a race needs a rival. Name two models, prompts or systems, "
             "or leave `race` out."
         )
     return "retrieved" if "retrieved" in able else able[0]

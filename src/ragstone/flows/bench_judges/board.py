@@ -81,7 +81,7 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[str, float]) -> list[
     if outside is not None:
         raise DataError(
             f"question {outside.question_id!r}: label {outside.score:g} lies outside the mapping "
-            f"({known[0]:g} to {known[-1]:g}). Give it the lowest and the highest label that there can be."
+            f"({known[0]:g} to {known[-1]:g}). Give it the lowest and the highest label that is possible."
         )
     moved = np.round(np.interp([label.score for label in labels], known, places), DIGITS).tolist()
     return [msgspec.structs.replace(label, score=score) for label, score in zip(labels, moved, strict=True)]
@@ -193,7 +193,7 @@ def make_board(
     """Return the board of judged cells, with the constant baseline among them where there is one.
 
     A cell with a score for fewer than half of the labelled answers joins those that failed, with the reason.
-    Raises DataError if no label speaks of the metric, or no answer has a score of all cells.
+    Raises DataError if no label is for the metric, or no answer has a score of all cells.
     """
     humans = _humans(labels, grid.metric, declared.mapping)
     labelled = {key for key, human in humans.items() if human.score is not None}
@@ -261,7 +261,7 @@ def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) 
     if not mine:
         known = ", ".join(sorted({str(label.metric) for label in labels}))
         raise DataError(
-            f"no label speaks of {metric!r}: they speak of {known}. Set metric in [bench.judges]."
+            f"no label is for {metric!r}: the labels are for {known}. Set metric in [bench.judges]."
         )
     return human_scores(place_labels(mine, mapping) if mapping else mine, metric)
 

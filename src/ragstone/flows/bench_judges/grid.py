@@ -183,7 +183,7 @@ def _notes(n_questions: int, repeats: int) -> list[str]:
     if n_questions < FEW_QUESTIONS:
         notes.append(
             f"Only {n_questions} different questions: intervals from so few are wide, and most differences "
-            "cannot be told."
+            "cannot be shown."
         )
     if repeats > 1:
         notes.append(

@@ -74,7 +74,9 @@ def _variants(
     base, fixed = options_of(str(name))
     file = load_judge(base)
     if file.compares_two:
-        raise ConfigError(f"judge {file.name!r} compares two answers, and labels speak of one: leave it out.")
+        raise ConfigError(
+            f"judge {file.name!r} compares two answers, and labels are for one answer: leave it out."
+        )
     asked = {
         "scale": declared.scales,
         "shots": [str(n) for n in declared.shots],

@@ -287,7 +287,7 @@ def _notes(bench: Bench, board: Leaderboard, cells: Sequence[MeasuredConfigurati
         if troubled:
             told = ", ".join(sorted({key for ranking in troubled for key in ranking.metadata or {}}))
             notes.append(
-                f"{cell.configuration.name}: {len(troubled)} of {len(cell.rankings)} rankings carry a note "
+                f"{cell.configuration.name}: {len(troubled)} of {len(cell.rankings)} rankings have a note "
                 f"({told}); see metadata in {cell.file}."
             )
     if any(cell.timing.n_cached for cell in cells):

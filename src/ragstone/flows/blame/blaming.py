@@ -29,9 +29,9 @@ NO_SECOND = (
     "or people's labels, in [blame] of ragstone.toml."
 )
 NOT_ASKED = (
-    "No model was asked again, for another application made these answers: what would be right with the "
-    "right documents in hand is not known, nor whether an answer is from memory or invented. Name a model as "
-    "[blame] model to have that told."
+    "No model was asked again, because another application made these answers. So it is unknown what the "
+    "right documents would change, and whether an answer is from memory or invented. To find out, name a "
+    "model as [blame] model."
 )
 
 
@@ -52,9 +52,9 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
         notes.append(f"{plan.judge.name} reads no reference, so no reference is doubted.")
     elif not plan.support.needs_model:
         notes.append(
-            f"Whether passages support an answer or a reference is told by {plan.support.name}, which "
-            "compares words: it takes other words for the same thing as unsupported. A judge of faithfulness "
-            "that asks a model tells more."
+            f"{plan.support.name} decides whether passages support an answer or a reference. It compares "
+            "words, so a paraphrase counts as unsupported. A faithfulness judge that asks a model is more "
+            "accurate."
         )
     return notes
 

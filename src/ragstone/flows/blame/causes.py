@@ -130,7 +130,7 @@ def _retrieval(facts: PointFacts) -> Assigned | None:
         return None
     if facts.found is None:
         known = f"With {where} in hand the answer is right, but" if gold else "No model was asked again, and"
-        said = f"{known} it cannot be told whether a relevant document was among the contexts."
+        said = f"{known} it is unknown whether a relevant document was among the contexts."
         return Assigned("cannot tell", "cannot tell", said)
     ending = (
         f"with it in hand the answer is right: {_quoted(gold)}"
@@ -155,7 +155,7 @@ def _use(facts: PointFacts) -> Assigned:
         said = f"{had}; the answer keeps to what it was given and is wrong: {_quoted(seen)}."
         return Assigned("retrieved but not used", "model + prompt", said)
     if seen.supported is None:
-        said = f"{had}, and the answer is wrong: {_quoted(seen)}. Nobody can tell what it was made from."
+        said = f"{had}, and the answer is wrong: {_quoted(seen)}. It is unknown what it was made from."
         return Assigned("cannot tell", "model + prompt", said)
     beyond = (
         f"{had}; the contexts do not support the answer {_quoted(seen)}"

@@ -102,7 +102,7 @@ def second_by_people(
     """Return question id -> whether people say that the system's answer is right, where they say.
 
     Labels that are all 0 or 1 say no or yes; others are grades on the judge's scale. Of several annotators
-    the median counts, and a tie says nothing. Raises DataError if no label speaks of an answer that this
+    the median counts, and a tie says nothing. Raises DataError if no label is for an answer that this
     judge judged, and for a grade that is not on the scale.
     """
     judged = [
@@ -123,7 +123,7 @@ def second_by_people(
     if scale and off:
         raise DataError(
             f"a label says {min(off):g}, and {lead.judge} grades from {scale[0]:g} to {scale[1]:g}. Give "
-            "grades on that scale, or 0 for wrong and 1 for right throughout."
+            "grades on that scale, or only 0 for wrong and 1 for right."
         )
     return {
         row.question_id: is_right(human.score, scale)

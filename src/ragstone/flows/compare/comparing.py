@@ -88,7 +88,8 @@ def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
     judgements = rows_in(folder, "judgements")
     if judgements is None:
         raise DataError(
-            f"{folder}: no run, for it holds no judgements.jsonl. Name one that `ragstone run` wrote, or a "
+            f"{folder}: not a run, because it has no judgements.jsonl. Name one that `ragstone run` wrote, "
+            "or a "
             "file of judgements."
         )
     manifest = read_run_manifest(folder / FILE)

@@ -58,7 +58,7 @@ def match(
     """
     for side in (a, b):
         if not side.judgements:
-            raise DataError(f"{side.name}: it holds no judgements, so there is nothing to compare.")
+            raise DataError(f"{side.name}: it has no judgements, so there is nothing to compare.")
         _check_metrics(side, metrics)
     pairs = _systems(a, b, systems)
     ids, n_left_out = _questions(a, b, pairs, shared)

@@ -53,7 +53,7 @@ def judge_file(settings: Settings, name: str) -> JudgeFile:
     copy measures the same. Raises ConfigError for a name of neither.
     """
     if not NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} is no name of a judge: small letters, digits and underscores.")
+        raise ConfigError(f"{name!r} is not a name for a judge: use small letters, digits and underscores.")
     path = _path_of(settings, name)
     if path.is_file():
         return JudgeFile(name=name, path=path, text=read_text(path))
@@ -244,8 +244,8 @@ def freeze(
         there = read_text(path) if path.is_file() else None
         if base is not None and base != ("" if there is None else digest_of(there)):
             raise ConfigError(
-                f"{path} was changed in the meantime, so nothing was frozen. Your draft is kept: open the "
-                "judge anew, compare, and freeze again."
+                f"{path} was changed in the meantime, so nothing was frozen. Your draft is kept: reload the "
+                "judge, compare, and freeze again."
             )
         newest = max(versions(path), default=0)
         if newest and same_version(path, judge) == newest:

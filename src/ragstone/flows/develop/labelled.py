@@ -77,7 +77,7 @@ def labelled_set(
     found = _labelled(list(join_questions(sheet, asked)), said)
     if not found:
         raise DataError(
-            f"{name}: no label speaks of an answer of the sheet. Labels: question {said[0].question_id!r}, "
+            f"{name}: no label is for an answer in the sheet. Labels: question {said[0].question_id!r}, "
             f"system {said[0].system!r}. Give the sheet that was labelled, with the same ids."
         )
     ids = {row.question_id for row in found}

@@ -140,7 +140,7 @@ class DevelopmentStore:
         try:
             return self._looks().read()
         except DataError as mistake:
-            raise DataError(f"{mistake}. It counts the looks at the test part; mend it.") from None
+            raise DataError(f"{mistake}. It counts the looks at the test part, so repair it.") from None
 
     def _looks(self) -> Journal[LookRecord]:
         return Journal(self.folder / "looks.jsonl", LookRecord)
@@ -180,9 +180,7 @@ class DevelopmentStore:
         """Return one draft. Raises DataError if there is none of that number."""
         file = self._file(judge, number)
         if not file.exists():
-            raise DataError(
-                f"{judge} has no draft {number}. The page of the judge lists those that there are."
-            )
+            raise DataError(f"{judge} has no draft {number}. The judge's page lists its drafts.")
         return _read(file, JudgeDraft)
 
     def add_draft(self, draft: JudgeDraft) -> JudgeDraft:

@@ -122,8 +122,8 @@ def _check(agreement: float, yes_from: float | None, test_share: float, name: st
         raise ConfigError(f"name {name!r}: a judge is named in small letters, digits and underscores.")
     if name in judge_names():
         raise ConfigError(
-            f"name {name!r}: a judge of this name comes with Ragstone, and scores of the two could not be "
-            f"told apart. Take another, e.g. my_{name}."
+            f"name {name!r}: a judge of this name comes with Ragstone, and their scores could not be told "
+            f"apart. Take another, e.g. my_{name}."
         )
 
 
@@ -217,12 +217,13 @@ def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float) -> Thresh
     if n_yes in (0, n):
         said = "yes" if n_yes else "no"
         raise DataError(
-            f"people said {said} of all {n} answers to fit on: nothing can be told apart by them."
+            f"people said {said} for all {n} answers to fit on, so there is nothing to learn from them."
         )
     thresholds = fit_thresholds(answers, agreement)
     if thresholds is None:
         raise DataError(
-            f"one of the judges gave all {n} answers to fit on the same score: it tells nothing apart."
+            f"one of the judges gave the same score to all {n} answers to fit on, so there is nothing to "
+            "learn from it."
         )
     if thresholds.unsure is None:
         most = most_agreement(answers.cheap, answers.yes, thresholds.cheap_cut)

@@ -16,7 +16,7 @@ from ragstone.flows.import_.tables import asked_rows
 from ragstone.records import Document, Evidence, Question, references
 
 ASKS = re.compile(r"(?<!\W)(?=\W*+\Z)\W*?[?？؟;⸮]|՞")
-NOT_ASKED = "its heading is no question: the text under it is left out"
+NOT_ASKED = "its heading is not a question: the text under it is left out"
 BEFORE = "it stands before the first question: left out"
 
 # The letters and words that lines begin with, a question's and its answer's.

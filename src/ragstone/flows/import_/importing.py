@@ -186,7 +186,7 @@ def _limited(rows: Iterable[Found], limit: int | None, *, to_the_end: bool) -> I
 
 
 QUESTIONS, DOCUMENTS, QRELS = "questions.jsonl", "documents.jsonl", "qrels.txt"
-SPACED = "an id with white space cannot stand in qrels.txt: its grade is left out"
+SPACED = "an id with white space cannot be used in qrels.txt: its grade is left out"
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):

@@ -83,7 +83,7 @@ FIELDS = (
     f"{TAGS}NAME",
 )
 NO_QUESTION = "it has no question (name its column with --column question=COLUMN)"
-NOT_A_TEXT = "its question is no text but a conversation or an object"
+NOT_A_TEXT = "its question is not a text but a conversation or an object"
 
 _LANG = re.compile(r"[a-z]{2,3}(?:[-_]\w+)?")
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(Question)}
@@ -220,7 +220,7 @@ def document_of(row: Cells) -> Document:
         return msgspec.convert({name: made[name] for name in made if made[name] or name == "text"}, Document)
     except (TypeError, ValueError):
         names = ", ".join(accepted_names(Document, "text"))
-        raise ValueError(f"it is no document: it needs an id and a text ({names})") from None
+        raise ValueError(f"it is not a document: it needs an id and a text ({names})") from None
 
 
 def document_from_context(text: str) -> Document:

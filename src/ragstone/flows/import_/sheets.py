@@ -201,7 +201,9 @@ def json_list(path: Path) -> list[msgspec.Raw]:
                 "line."
             )
     except (msgspec.DecodeError, RecursionError) as mistake:
-        raise DataError(f"{path}: not valid JSON ({mistake}). Export it again, or mend it there.") from None
+        raise DataError(
+            f"{path}: not valid JSON ({mistake}). Export it again, or correct it there."
+        ) from None
     return found if isinstance(found, list) else []
 
 

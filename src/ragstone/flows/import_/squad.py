@@ -76,7 +76,7 @@ MOVED: dict[How, str] = {
     "utf-8": "its answer's offset counts bytes of UTF-8: converted",
     "nearest": "its answer's offset was wrong: the nearest place that says the same is taken",
 }
-NOWHERE = "its answer does not stand in its paragraph: imported without evidence"
+NOWHERE = "its answer is not in its paragraph: imported without evidence"
 
 
 def is_squad(row: Mapping[str, object]) -> bool:

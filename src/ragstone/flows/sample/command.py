@@ -184,7 +184,7 @@ def _tell_losses(summary: "SampleSummary") -> None:
     if log.malformed:
         say(f"{plural(log.malformed, 'row')} cannot be read, the first of them:\n" + "\n".join(log.shown))
     if log.unread_quality:
-        say(f"Of {plural(log.unread_quality, 'row')} the quality is no number, no thumb and no yes or no.")
+        say(f"Of {plural(log.unread_quality, 'row')} the quality is not a number, a thumb, or yes or no.")
     if summary.without_quality:
         say(f"{summary.without_quality:,} questions have no quality and were not looked at.")
     if summary.ungrouped:

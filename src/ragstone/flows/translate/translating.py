@@ -96,7 +96,7 @@ def check_langs(langs: Sequence[str]) -> None:
         if base not in NAMES and not (len(base) == 3 and base.isascii() and base.isalpha()):
             code = next((code for code, name in NAMES.items() if name.casefold() == lang.casefold()), None)
             hint = f"Did you mean {code!r}?" if code else nearest(base, NAMES)
-            raise ConfigError(f"{lang!r} is no code of a language (ISO 639). {hint}")
+            raise ConfigError(f"{lang!r} is not a language code (ISO 639). {hint}")
         if list(langs).count(lang) > 1:
             raise ConfigError(f"{lang!r} is given twice. Name each language once.")
 

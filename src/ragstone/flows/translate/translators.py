@@ -51,7 +51,7 @@ def load_prompt(path: Path | None = None) -> TranslationPrompt:
     wording = convert_section(parse_toml(text, path), TranslationPrompt, path, text)
     for place in PLACES:
         if place not in wording.prompt:
-            raise ConfigError(f"{path}: put {place} into `prompt`, where the language stands.")
+            raise ConfigError(f"{path}: put {place} into `prompt`, where the language belongs.")
     return wording
 
 

@@ -123,7 +123,7 @@ def _judges_of(names: Collection[str], settings: Settings) -> tuple[list[tuple[J
             left.append(name)
         else:
             found.append((judge, name))
-    told = f"Not judged anew by {', '.join(left)}: not among the judges of this project."
+    told = f"Not judged again by {', '.join(left)}: not among the judges of this project."
     return found, [told] if left else []
 
 

@@ -222,7 +222,7 @@ def _finding(value: Any, name: str, reason: object = None) -> Finding:  # noqa: 
     if isinstance(value, str):
         return Finding(score=None, label=value, rationale=rationale)
     if not isinstance(value, Real):
-        raise TypeError(f"{name} returned a {type(value).__name__}, which is no number: {str(value)[:80]}")
+        raise TypeError(f"{name} returned a {type(value).__name__}, which is not a number: {str(value)[:80]}")
     return Finding(score=float(value), rationale=rationale)
 
 

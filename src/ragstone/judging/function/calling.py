@@ -236,7 +236,7 @@ def _on_scale(score: float, rules: FunctionRules, loaded: LoadedFunction) -> flo
     low, high = rules.scale
     slack = SLACK * (high - low)
     if not math.isfinite(score):
-        raise _unusable(loaded, f"returned {score}, which is no number")
+        raise _unusable(loaded, f"returned {score}, which is not a number")
     if not low - slack <= score <= high + slack:
         raise _unusable(
             loaded,

@@ -85,7 +85,7 @@ def read_inspect(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[
             yield number, _inspect_row(raw) if isinstance(raw, dict) else raw
             continue
         if not raw["samples"]:
-            raise DataError(f"{where}: the log holds no samples. Write it anew without --no-log-samples.")
+            raise DataError(f"{where}: the log holds no samples. Write it again without --no-log-samples.")
         for at, one in enumerate(raw["samples"], 1):
             yield at, _inspect_row(one) if isinstance(one, dict) else one
 

@@ -6,7 +6,7 @@ const { queue, person, login } = desk.dataset;
 const AHEAD = 5;
 const items = new Map();
 let places = [], given = {}, now = -1, past = [];
-let drawn = -1; // the place that is on the screen: keys speak of it alone, not of one that is still being fetched
+let drawn = -1; // the place that is on the screen: keys act on it only, not of one that is still being fetched
 const drafts = {};
 const draftsKey = `ragstone-drafts:${queue}:${person}`;
 

@@ -36,7 +36,7 @@ function openOutbox(queue, person, tell) {
     if (reply.status >= 500 || reply.status === 429 || reply.status === 408) return ["offline", said.detail];
     return ["refused", said.detail];
   }
-  /** After a new login the token of this page is an old one: take the new one from a page that is loaded anew. */
+  /** After a new login the token of this page is an old one: take the new one from a page that is loaded again. */
   async function renew() {
     try {
       const reply = await fetch(queue, { redirect: "error", headers: { Accept: "text/html" } });

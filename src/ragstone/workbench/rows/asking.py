@@ -164,7 +164,7 @@ def _hit(chosen: RowFilter) -> str:
     for sign, end in ((">=", chosen.low), ("<=", chosen.high)):
         if end is not None:
             if not math.isfinite(end):
-                raise DataError(f"The score {end} is no number: give one such as 0.5.")
+                raise DataError(f"The score {end} is not a number: give one such as 0.5.")
             hits.append(f"{SCORED} AND score {sign} {end!r}")
     return " AND ".join(hits) or "true"
 
