@@ -1,18 +1,17 @@
 """A row of a log, in anybody's columns -> an exchange as the monitor keeps it, or a person's word on one."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.dataset.logs.exchange import Columns, as_quality, cell, exchange_of
+from ragstone.dataset.logs.exchange import Columns, as_quality, cell, exchange_of, first_of, seconds_of
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Context
-from ragstone.tables.interchange.values import seconds_at
 from ragstone.tables.names import FEEDBACK, PEOPLE, TAG_NAMES, TIMES
 from ragstone.tables.reading import question_key
 
@@ -21,7 +20,6 @@ SAID = (None, "thumb", "feedback", "correction", "rating")
 
 LONGEST_VALUE = 200  # characters of a tag
 MOST_TAGS = 32  # of one row
-_EARLIEST, _LATEST = 1e8, 4.2e9  # 1973 and 2103: a number outside is no time
 
 
 class Logged(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +93,7 @@ class Reader:
             system=found.system,
             contexts=found.contexts,
             tags=self._tags_of(raw),
-            feedback=self._score(_first(raw, self._feedback)),
+            feedback=self._score(first_of(raw, self._feedback)),
             who=self._who(raw),
             error=error.strip() if isinstance(error, str) and error.strip() else None,
         )
@@ -104,7 +102,7 @@ class Reader:
         return identity(parts, self._key)
 
     def _who(self, raw: Mapping[str, Any]) -> str | None:
-        given = _first(raw, PEOPLE)
+        given = first_of(raw, PEOPLE)
         return self._identity(["who", str(given)]).hex() if isinstance(given, str | int) else None
 
     def _said(self, raw: Mapping[str, Any]) -> Feedback | None:
@@ -122,7 +120,7 @@ class Reader:
         )
 
     def _time(self, raw: Mapping[str, Any]) -> float | None:
-        given = _first(raw, self._times)
+        given = first_of(raw, self._times)
         found = None if given is None else seconds_of(given)
         self.unread_times += given is not None and found is None
         return found
@@ -130,7 +128,7 @@ class Reader:
     def _score(self, given: object) -> float | None:
         """Return a feedback from 0 to 1, by the scale of the settings; one that is not on it is counted."""
         if isinstance(given, Mapping) and "score" not in given and "value" not in given:
-            given = _first(given, ("thumb", "thumbs", "rating", "type", "label"))
+            given = first_of(given, ("thumb", "thumbs", "rating", "type", "label"))
         value = as_quality(given)
         low, high = self._scale
         if (
@@ -151,7 +149,7 @@ class Reader:
         given = inside if isinstance(inside, Mapping) else {}
         tags = {str(name): text for name, value in given.items() if (text := _tag(value))}
         for name, columns in self._tags.items():
-            if name not in tags and (text := _tag(_first(raw, columns))):
+            if name not in tags and (text := _tag(first_of(raw, columns))):
                 tags[name] = text
         system = raw.get("system")
         if "model" in self._tags and isinstance(system, str) and cell(raw, "metadata.trace_id"):
@@ -166,27 +164,6 @@ def identity(parts: Sequence[object], key: bytes) -> bytes:
         encoded = repr(part).encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.digest()
-
-
-def seconds_of(value: object) -> float | None:
-    """Return a point in time in seconds since 1970, None for what tells none.
-
-    Of a datetime, a date (its midnight), ISO 8601, or a number of seconds, milli-, micro- or nanoseconds,
-    which its size tells. What has no zone is UTC.
-    """
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime.combine(value, time(), UTC)
-    found = seconds_at(value.strip() if isinstance(value, str) else value)
-    return found if found is not None and _EARLIEST <= found <= _LATEST else None
-
-
-def _first(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
-    """Return the first value under one of the names; None where there is none."""
-    for column in columns:
-        value = cell(raw, column) if "." in column else raw.get(column)
-        if value is not None and value != "" and value == value:
-            return value
-    return None
 
 
 def _plain_names(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import msgspec
 from ragstone.config import Settings, load_settings
 from ragstone.dataset.logs.exchange import Columns, LoggedExchange, judged_qualities
 from ragstone.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
-from ragstone.dataset.logs.sampling import By, DrawnSample, Sampled, SamplingMethod, TopicShare, draw
+from ragstone.dataset.logs.sampling import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.engine.progress import Progress, State, silent
@@ -27,8 +27,9 @@ class SampleSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What the log held, and what was taken of it.
 
     missing: questions that were wanted and are not there. without_quality: questions not looked at, since
-    nobody judged them. ungrouped: questions of which a random part only was grouped by topic. masked: places
-    by kind, in what was taken; None where personal data was kept.
+    nobody judged them. ungrouped: questions of which a random part only was grouped by topic. cells: the
+    values of tags by which questions were taken. unspoken: rows of topics or cells of which nothing was
+    taken. masked: places by kind, in what was taken; None where personal data was kept.
     """
 
     log: LogCounts
@@ -40,7 +41,9 @@ class SampleSummary(msgspec.Struct, frozen=True, kw_only=True):
     with_answer: int
     without_quality: int
     ungrouped: int
-    topics: list[TopicShare]
+    unspoken: int
+    topics: list[GroupShare]
+    cells: list[GroupShare]
     languages: dict[str, int]
     masked: dict[str, int] | None
 
@@ -66,6 +69,7 @@ def sample_log(
     judgements: Path | str | Iterable[Judgement] | None = None,
     reference: str | None = None,
     tags: Sequence[str] = (),
+    time: str | None = None,
     limit: int | None = None,
     seed: int = 0,
     keep_personal_data: bool = False,
@@ -74,10 +78,11 @@ def sample_log(
 ) -> Sample:
     """Return `count` questions that people really asked, each once, and the first answers that they got.
 
-    log: a file, a folder, several of them, or rows. by: random, topic, rarity, frequency or quality (see
+    log: a file, a folder, several of them, or rows. by: random, topic, tag, rarity, frequency or quality (see
     dataset/logs/sampling.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
-    question, answer, quality, reference, tags: columns, where names are not understood; `quality` is the
-    people's feedback, or a metric of `judgements`. limit: only the first rows. Personal data is masked,
+    question, answer, quality, reference, tags, time: columns, where names are not understood; `quality` is
+    the people's feedback, or a metric of `judgements`; the tag `month` is that of the time in rows that have
+    no such column. limit: only the first rows. Personal data is masked,
     and so is what `[sample] mask` of `settings` (default: ragstone.toml) lists, unless keep_personal_data.
 
     Where the log has fewer questions than are wanted all are returned; the summary says how many are missing.
@@ -88,7 +93,7 @@ def sample_log(
     source: Source = [log] if isinstance(log, str | Path) else log
     own = None if keep_personal_data else own_words(settings.sample.mask)
     judged = _judged(judgements, quality)
-    columns = Columns(question, answer, None if judged is not None else quality, reference, tuple(tags))
+    columns = Columns(question, answer, None if judged is not None else quality, reference, tuple(tags), time)
     with progress("read the log", None, State) as advance:
         gathered = gather(
             source,
@@ -103,7 +108,7 @@ def sample_log(
         raise DataError(_nothing_asked(gathered.counts))
     opened = _opened(embedder, settings)
     try:
-        way = SamplingMethod(by=by, seed=seed, topics=topics, embed=opened, langs=detect_languages)
+        way = SamplingMethod(by=by, seed=seed, topics=topics, tags=tags, embed=opened, langs=detect_languages)
         sampled = draw(gathered.asked, count, way)
     finally:
         if opened is not None:
@@ -145,7 +150,9 @@ def _summary(
         with_answer=len(rest[0]),
         without_quality=sampled.without_quality,
         ungrouped=sampled.ungrouped,
+        unspoken=sum(one.n_rows for one in (*sampled.topics, *sampled.cells) if not one.taken),
         topics=sampled.topics,
+        cells=[msgspec.structs.replace(one, name=writer.masked_name(one.name)) for one in sampled.cells],
         languages=dict(languages.most_common()),
         masked=dict(sorted(writer.masked.items())) if writer.masking else None,
     )
@@ -239,6 +246,10 @@ class _Writer:
             reference=question.reference,
             tags=question.tags,
         )
+
+    def masked_name(self, name: str) -> str:
+        """Return the name of a cell without personal data; it is not counted."""
+        return mask_texts([name], self._own)[0].text if self.masking else name
 
     def _mask(self, texts: Sequence[str]) -> list[str]:
         if not self.masking:

@@ -1,10 +1,11 @@
 """Exactly N questions of a log, the same whatever the order of its rows."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.dataset.logs.gathering import LoggedQuestion
+from ragstone.dataset.logs.gathering import LoggedQuestion, RowsOfCell
 from ragstone.dataset.logs.sampling import NO_TOPIC, WAYS, SamplingMethod, draw, equal_shares, rarities
 from ragstone.errors import ConfigError, DataError
 
@@ -14,7 +15,15 @@ BANKS = [f"What does a bank loan cost a {who} here?" for who in ("farmer", "stud
 
 def asked(texts, n=1, quality=None):
     return [
-        LoggedQuestion(f"q-{text}", text, at, n, None, *((quality[at], 1) if quality else ()))
+        LoggedQuestion(
+            f"q-{text}",
+            text,
+            at,
+            n,
+            None,
+            *((quality[at], 1) if quality else (0.0, 0)),
+            cells={(text[:3],): RowsOfCell(at, n)},
+        )
         for at, text in enumerate(texts)
     ]
 
@@ -49,18 +58,19 @@ def test_shares_add_up_and_no_topic_gives_more_than_it_has(sizes, count):
 @pytest.mark.parametrize("count", [1, 4, 9, 50])
 def test_there_are_exactly_as_many_as_were_asked_for_or_all_there_are(by, count):
     some = asked(CROPS + BANKS, quality=[0.5] * 9)
-    drawn = texts_of(draw(some, count, SamplingMethod(by=by, topics=2)))
+    drawn = texts_of(draw(some, count, SamplingMethod(by=by, topics=2, tags=["word"])))
     assert len(drawn) == len(set(drawn)) == min(count, 9)
 
 
 @pytest.mark.parametrize("by", WAYS)
 def test_the_order_of_the_log_decides_nothing_and_the_seed_decides_ties(by):
     some = asked(CROPS + BANKS, quality=[0.5] * 9)
-    first = texts_of(draw(some, 4, SamplingMethod(by=by, topics=2, seed=3)))
-    assert texts_of(draw(some[::-1], 4, SamplingMethod(by=by, topics=2, seed=3))) == first
+    way = SamplingMethod(by=by, topics=2, tags=["word"], seed=3)
+    first = texts_of(draw(some, 4, way))
+    assert texts_of(draw(some[::-1], 4, way)) == first
     if by != "rarity":
         assert any(
-            texts_of(draw(some, 4, SamplingMethod(by=by, topics=2, seed=n))) != first for n in range(4, 9)
+            texts_of(draw(some, 4, msgspec.structs.replace(way, seed=n))) != first for n in range(4, 9)
         )
 
 
@@ -70,6 +80,39 @@ def test_topics_have_equal_shares_and_weights_that_add_up_to_the_log():
     # 6 crop questions of 10 rows each, 2 taken: each stands for 30 rows; 3 of the bank, 2 taken: for 15
     assert sorted(one.weight for one in sampled.drawn) == [15, 15, 30, 30]
     assert sum(one.weight for one in sampled.drawn) == 90
+
+
+def test_cells_have_equal_shares_and_weights_that_give_their_rows_back():
+    sampled = draw(asked(CROPS + BANKS, n=10), 4, SamplingMethod(by="tag", tags=["word"]))
+    assert [(one.name, one.n_questions, one.n_rows, one.taken) for one in sampled.cells] == [
+        ("word=How", 6, 60, 2),
+        ("word=Wha", 3, 30, 2),
+    ]
+    # 6 questions of 10 rows, 2 taken: each stands for 30 rows; 3 of 10 rows, 2 taken: for 15
+    assert sorted(one.weight for one in sampled.drawn) == [15, 15, 30, 30]
+    assert all(one.topic is None for one in sampled.drawn)
+
+
+def test_a_question_of_several_cells_is_in_that_of_most_rows_with_its_answer_from_there():
+    cells = {("b",): RowsOfCell(0, 1, 0), ("a",): RowsOfCell(1, 2, 5), ("",): RowsOfCell(2, 2)}
+    one = LoggedQuestion("q", "text", 0, 5, 0, cells=cells)
+    sampled = draw([one], 1, SamplingMethod(by="tag", tags=["crop"]))
+    assert [cell.name for cell in sampled.cells] == ["no crop"]  # 2 rows as "a" has: the first by name
+    assert (sampled.drawn[0].asked.at, sampled.drawn[0].asked.answered_at) == (2, 0)
+    cells["a",].n = 3
+    assert draw([one], 1, SamplingMethod(by="tag", tags=["crop"])).drawn[0].asked.answered_at == 5
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), min_size=1), st.integers(3, 40))
+def test_weights_add_up_to_the_log_where_every_cell_is_spoken_of(rows, count):
+    some = [
+        LoggedQuestion(f"q{at}", f"t{at}", at, 1, cells={(value, str(n)): RowsOfCell(at, 1)})
+        for at, (value, n) in enumerate(rows)
+    ]
+    sampled = draw(some, count, SamplingMethod(by="tag", tags=["crop", "month"]))
+    spoken = sum(cell.n_rows for cell in sampled.cells if cell.taken)
+    assert sum(one.weight for one in sampled.drawn) == pytest.approx(spoken, abs=0.01)
+    assert sum(cell.n_rows for cell in sampled.cells) == len(rows)
 
 
 def test_a_question_that_shares_no_term_is_in_a_topic_of_its_own():
@@ -152,5 +195,7 @@ def test_what_cannot_be_is_said():
         draw(asked(CROPS), 1, SamplingMethod(by="best"))
     with pytest.raises(ConfigError, match="1 or more"):
         draw(asked(CROPS), 0, SamplingMethod())
+    with pytest.raises(ConfigError, match="--tag"):
+        draw(asked(CROPS), 1, SamplingMethod(by="tag"))
     with pytest.raises(ConfigError, match="topics"):
         draw(asked(CROPS), 1, SamplingMethod(topics=99))

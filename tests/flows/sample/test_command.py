@@ -87,10 +87,40 @@ def test_seed_limit_topics_tag_and_config_are_heard(log):
     assert questions["up"].reference == "In spring."
 
 
+DATED = [
+    {"q": "When is maize sown?", "a": "In May.", "crop": "maize", "at": "2026-10-31T23:00:00-05:00"},
+    {"q": "when is maize sown", "a": "In spring.", "crop": "maize", "at": "2026-11-05"},
+    {"q": "Which rust harms wheat most?", "a": "Stem rust.", "crop": "wheat", "at": 1793491200},
+    {"q": "How deep is rice planted?", "a": "2 cm.", "crop": None, "at": "2026-10-01"},
+]
+
+
+def test_cells_of_a_tag_and_the_month_are_sampled_with_weights(log):
+    (log / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATED))
+    by = ("--by", "tag", "--tag", "crop", "--tag", "month", "--time", "at", "--answer", "a")
+    ran = ragstone("sample", "log.jsonl", "--count", 3, *by)
+    assert ran.code == 0
+    assert "1  of 1 question with crop=maize, month=2026-11" in ran.out  # 31 October in Peru is 1 November
+    assert "1  of 1 question with no crop, month=2026-10" in ran.out
+    found = {one.question: one for one in read_rows("sampled/questions.jsonl", Question)}
+    assert found["How deep is rice planted?"].tags == {"month": "2026-10"}
+    assert found["When is maize sown?"].tags == {"crop": "maize", "month": "2026-11"}
+    assert sorted(one.metadata["weight"] for one in found.values()) == [1, 1, 2]
+    few = ragstone("sample", "log.jsonl", "--count", 1, *by, "-o", "few.jsonl", "--json")
+    assert "Nothing was taken of topics or cells with" in few.err
+    assert json.loads(few.out)["unspoken"] == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("none.jsonl",), "no such file"),
+        (("log.jsonl", "--question", "q", "--by", "tag"), "name the tags with --tag"),
+        (
+            ("log.jsonl", "--question", "q", "--by", "tag", "--tag", "month"),
+            "no question of the log has a time",
+        ),
+        (("log.jsonl", "--question", "q", "--time", "when"), "no column 'when'"),
         (("log.jsonl", "--question", "text"), "no column 'text'. Its columns: q, a, thumb"),
         (("log.jsonl", "--by", "quality"), "--quality"),
         (("log.jsonl", "--embedder", "none"), "unknown embedder"),

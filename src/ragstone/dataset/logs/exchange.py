@@ -3,14 +3,20 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 import msgspec
 
 from ragstone.records import Answer, Context, Judgement
 from ragstone.tables.columns import as_contexts, as_number
-from ragstone.tables.interchange.values import answer_text, question_text, said_in
-from ragstone.tables.names import ANSWER_NAMES, CONTEXT_NAMES, LOG_ID, QUESTION_NAMES, accepted_names
+from ragstone.tables.interchange.values import answer_text, question_text, said_in, seconds_at
+from ragstone.tables.names import ANSWER_NAMES, CONTEXT_NAMES, LOG_ID, QUESTION_NAMES, TIMES, accepted_names
+
+MONTH = "month"
+"""The tag that a row without one has from its time: 2026-11, in UTC."""
+
+_EARLIEST, _LATEST = 1e8, 4.2e9  # 1973 and 2103: a number outside is no time
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -24,6 +30,7 @@ class Columns(msgspec.Struct, frozen=True):
     quality: str | None = None
     reference: str | None = None
     tags: tuple[str, ...] = ()
+    time: str | None = None
 
 
 class LoggedExchange(msgspec.Struct, frozen=True):
@@ -68,14 +75,43 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
         system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
         reference=answer_text(cell(raw, columns.reference)) if columns.reference else None,
         quality=cell(raw, columns.quality) if columns.quality else None,
-        tags={name: str(value) for name in columns.tags if (value := _tag(raw, name)) not in (None, "")},
+        tags={
+            name: str(value) for name in columns.tags if (value := _tag(raw, name, columns)) not in (None, "")
+        },
     )
 
 
-def _tag(raw: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever the log holds
-    """Return the value of a column, else that of a tag which a row of ours carries."""
-    value = cell(raw, name)
-    return cell(raw, f"tags.{name}") if value is None else value
+def _tag(raw: Mapping[str, Any], name: str, columns: Columns) -> Any:  # noqa: ANN401 - whatever the log holds
+    """Return the value of a column, else that of a tag which a row of ours carries, else the month."""
+    value = first_of(raw, (name, f"tags.{name}"))
+    return _month(raw, columns) if value is None and name == MONTH else value
+
+
+def _month(raw: Mapping[str, Any], columns: Columns) -> str | None:
+    """Return the month of a row's time, None where it tells none."""
+    when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
+    return None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
+
+
+def seconds_of(value: object) -> float | None:
+    """Return a point in time in seconds since 1970, None for what tells none.
+
+    Of a datetime, a date (its midnight), ISO 8601, or a number of seconds, milli-, micro- or nanoseconds,
+    which its size tells. What has no zone is UTC.
+    """
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time(), UTC)
+    found = seconds_at(value.strip() if isinstance(value, str) else value)
+    return found if found is not None and _EARLIEST <= found <= _LATEST else None
+
+
+def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
+    """Return the first value under one of the names; None where there is none."""
+    for column in columns:
+        value = cell(raw, column) if "." in column else raw.get(column)
+        if value is not None and value != "" and value == value:
+            return value
+    return None
 
 
 def cell(raw: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401 - whatever the log holds

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.dataset.logs.exchange import Columns, LoggedExchange, as_quality, exchange_of
+from ragstone.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
 from ragstone.dataset.logs.reading import LogLine, log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.dataset.repeats import repeated
@@ -25,11 +25,20 @@ Row = Mapping[str, Any]
 Source = Sequence[Path | str] | Sequence[Row]
 
 
+class RowsOfCell(msgspec.Struct):
+    """The rows of one question that have the same tags: how many, the first, and the first with an answer."""
+
+    at: int
+    n: int = 0
+    answered_at: int | None = None
+
+
 class LoggedQuestion(msgspec.Struct):
     """A question of a log: its masked words, how often it was asked, and where its answer stands.
 
     at: number of the first row that asked it, and of the first that has an answer, if there is one. quality:
-    sum of the qualities of its rows, n_quality: rows that have one.
+    sum of the qualities of its rows, n_quality: rows that have one. cells: its rows by their tags, with ""
+    for one that they lack; empty where no tags were named.
     """
 
     id: str
@@ -39,6 +48,12 @@ class LoggedQuestion(msgspec.Struct):
     answered_at: int | None = None
     quality: float = 0.0
     n_quality: int = 0
+    cells: dict[tuple[str, ...], RowsOfCell] = {}
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """The tags of most of its rows; of several the first by name, so that the order decides nothing."""
+        return min(self.cells, key=lambda one: (-self.cells[one].n, one))
 
 
 class LogCounts(msgspec.Struct, frozen=True):
@@ -71,11 +86,11 @@ class GatheredLogs(msgspec.Struct, frozen=True):
 class _Sorting:
     """The questions so far by their words, and what was counted on the way."""
 
-    def __init__(self, own: OwnWords | None, masking: bool) -> None:
+    def __init__(self, own: OwnWords | None, masking: bool, tags: Sequence[str]) -> None:
         self.asked: dict[str, LoggedQuestion] = {}
         self.left_out: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
-        self._own, self._masking = own, masking
+        self._own, self._masking, self._tags = own, masking, tags
         self._same: dict[
             bytes, str
         ] = {}  # digest of a text as it was written -> its id, or why it is left out
@@ -96,6 +111,9 @@ class _Sorting:
         if quality is not None:
             known.quality += quality
             known.n_quality += 1
+        if self._tags:
+            tags = tuple(exchange.tags.get(name, "") for name in self._tags)
+            _count_cell(known, tags, RowsOfCell(at, 1, at if exchange.answer is not None else None))
 
     def _named(self, text: str, at: int) -> str:
         """Return the id of a text, of its masked words, the same in every log; or why it is left out."""
@@ -113,6 +131,14 @@ class _Sorting:
         masked = mask_personal_data(text, self._own)
         self.masked.update(masked.found)
         return masked.text
+
+
+def _count_cell(asked: LoggedQuestion, tags: tuple[str, ...], rows: RowsOfCell) -> None:
+    """Count rows to a cell of a question; what comes first in the log stays the first."""
+    known = asked.cells.setdefault(tags, RowsOfCell(rows.at))
+    known.n += rows.n
+    if known.answered_at is None:
+        known.answered_at = rows.answered_at
 
 
 def _one_form(text: str) -> str:
@@ -153,7 +179,7 @@ def gather(
     Raises DataError where no row can be read, where none asks anything (the columns are named), and where a
     column that was named is nowhere.
     """
-    sorting = _Sorting(own, masking)
+    sorting = _Sorting(own, masking, columns.tags)
     judged_of = _by_id(judged) if judged else None
     n_rows = malformed = without = unread = 0
     shown: list[str] = []
@@ -174,6 +200,7 @@ def gather(
         unread += quality is None and exchange.quality not in (None, "")
         sorting.add(at, exchange, quality)
     _check(n_rows, malformed, without, shown, list(names), columns)
+    _check_month(sorting, columns)
     asked, nearly = _without_repeats(list(sorting.asked.values()))
     counts = LogCounts(
         n_rows=n_rows,
@@ -220,13 +247,26 @@ def _check(
         raise DataError("no row of the log can be read:\n" + "\n".join(shown))
     there = ", ".join(names[:40]) or "none"
     tags = () if "tags" in names else columns.tags  # a tag may be one of those that rows carry
-    for name in (columns.question, columns.answer, columns.quality, columns.reference, *tags):
+    plain = (columns.question, columns.answer, columns.quality, columns.reference, columns.time)
+    for name in (*plain, *(tag for tag in tags if tag != MONTH)):
         if name is not None and name.partition(".")[0] not in names and name not in names:
             raise DataError(f"the log has no column {name!r}. Its columns: {there}.")
     if without == n_rows - malformed:
         raise DataError(
             "no row of the log holds a question under a name that is known. Name its column with --question. "
             f"The columns: {there}."
+        )
+
+
+def _check_month(sorting: _Sorting, columns: Columns) -> None:
+    """Refuse the tag `month` where no question has one."""
+    if MONTH not in columns.tags or not sorting.asked:
+        return
+    at = columns.tags.index(MONTH)
+    if not any(cell[at] for one in sorting.asked.values() for cell in one.cells):
+        raise DataError(
+            "no question of the log has a time to take the month of. Name its column with --time, or "
+            "leave out --tag month."
         )
 
 
@@ -248,6 +288,8 @@ def _without_repeats(asked: list[LoggedQuestion]) -> tuple[list[LoggedQuestion],
         first.n += one.n
         first.quality += one.quality
         first.n_quality += one.n_quality
+        for tags, rows in one.cells.items():
+            _count_cell(first, tags, rows)
         if first.answered_at is None:
             first.answered_at = one.answered_at
     kept.sort(key=lambda one: (-one.n, one.id))

@@ -92,7 +92,7 @@ def _weighted(text: str, idf: Mapping[str, float]) -> dict[str, float]:
     return {term: weight / length for term, weight in weights.items()}
 
 
-By = Literal["random", "topic", "rarity", "frequency", "quality"]
+By = Literal["random", "topic", "tag", "rarity", "frequency", "quality"]
 WAYS: tuple[By, ...] = get_args(By)
 
 MOST_GROUPED = 20_000  # questions that are grouped by topic; of more, as many at random
@@ -109,8 +109,8 @@ class DrawnSample(msgspec.Struct, frozen=True):
     rarity: float | None = None
 
 
-class TopicShare(msgspec.Struct, frozen=True):
-    """A topic: its name, its questions and their rows in the log, and how many questions were taken."""
+class GroupShare(msgspec.Struct, frozen=True):
+    """A topic or a cell of tags: its name, its questions, their rows in the log, and how many were taken."""
 
     name: str
     n_questions: int
@@ -119,20 +119,22 @@ class TopicShare(msgspec.Struct, frozen=True):
 
 
 class Sampled(msgspec.Struct, frozen=True):
-    """The questions that were taken, and of which topics; ungrouped: questions beyond MOST_GROUPED."""
+    """The questions taken, and of which topics or cells; ungrouped: questions beyond MOST_GROUPED."""
 
     drawn: list[DrawnSample]
-    topics: list[TopicShare] = []
+    topics: list[GroupShare] = []
+    cells: list[GroupShare] = []
     without_quality: int = 0
     ungrouped: int = 0
 
 
 class SamplingMethod(msgspec.Struct, frozen=True):
-    """How it is chosen: by what, with which seed; by which vectors, in how many topics."""
+    """How it is chosen: by what, with which seed; by which vectors, in how many topics, by which tags."""
 
     by: By = "topic"
     seed: int = 0
     topics: int | None = None
+    tags: Sequence[str] = ()
     embed: Embed | None = None
     langs: Callable[[Sequence[str]], Sequence[str | None]] | None = None
 
@@ -141,8 +143,10 @@ def draw(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sa
     """Return `count` of the questions, all where there are fewer.
 
     random: each question with the same chance. topic: equal shares of the topics, what is left over to the
-    largest. rarity: the least like the others first. frequency: the most asked first. quality: the lowest
-    first; questions without one are not taken. Ties go by the seed. The order of `asked` decides nothing.
+    largest. tag: the same of the cells that the values of `tags` make together; a question whose rows are in
+    several cells is in that of most of them.
+    rarity: the least like the others first. frequency: the most asked first. quality: the lowest first;
+    questions without one are not taken. Ties go by the seed. The order of `asked` decides nothing.
 
     Raises DataError without questions, and by quality where no question has one; ConfigError for an unknown
     way, a count below 1 and a number of topics that cannot be.
@@ -190,20 +194,50 @@ def _by_topic(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) 
     texts = [one.text for one in grouped]
     labels = _labels(texts, way)
     names = [*topic_names(topic_terms(texts, labels)), NO_TOPIC]
-    members: list[list[LoggedQuestion]] = [[] for _ in names]
+    members: list[list[LoggedQuestion]] = [[] for _ in names]  # the last: without a topic, labelled -1
     for one, label in zip(grouped, labels.tolist(), strict=True):
         members[label].append(one)
-    filled = sorted((at for at, some in enumerate(members) if some), key=lambda at: -len(members[at]))
-    shares = equal_shares([len(members[at]) for at in filled], count)
-    drawn, topics = [], []
-    for at, share in zip(filled, shares, strict=True):
-        each = len(members[at]) / share * len(asked) / len(grouped) if share else 0.0
-        drawn += [
-            DrawnSample(one, weight=_rounded(one.n * each), topic=names[at]) for one in members[at][:share]
-        ]
-        n_rows = sum(one.n for one in members[at])
-        topics.append(TopicShare(names[at], len(members[at]), n_rows, share))
+    groups = [(name, some) for name, some in zip(names, members, strict=True) if some]
+    drawn, topics = _of_groups(groups, count, len(asked) / len(grouped))
     return Sampled(drawn, topics, ungrouped=len(asked) - len(grouped))
+
+
+def _by_tag(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
+    """Take equal shares of the cells; each question is as its rows in its cell have it, answer included."""
+    if not way.tags:
+        raise ConfigError("by tag: name the tags with --tag, such as --tag crop --tag month.")
+    members: dict[tuple[str, ...], list[LoggedQuestion]] = defaultdict(list)
+    for one in asked:
+        rows = one.cells[one.cell]
+        answered_at = one.answered_at if rows.answered_at is None else rows.answered_at
+        members[one.cell].append(msgspec.structs.replace(one, at=rows.at, answered_at=answered_at))
+    groups = [(_cell_name(way.tags, cell), some) for cell, some in sorted(members.items())]
+    drawn, cells = _of_groups(groups, count)
+    return Sampled([msgspec.structs.replace(one, topic=None) for one in drawn], cells=cells)
+
+
+def _cell_name(tags: Sequence[str], values: Sequence[str]) -> str:
+    return ", ".join(
+        f"{tag}={value}" if value else f"no {tag}" for tag, value in zip(tags, values, strict=True)
+    )
+
+
+def _of_groups(
+    groups: Sequence[tuple[str, Sequence[LoggedQuestion]]], count: int, beyond: float = 1.0
+) -> tuple[list[DrawnSample], list[GroupShare]]:
+    """Return the first of each group, in equal shares, and the groups, largest first.
+
+    beyond: how many questions each of the groups' stands for.
+    """
+    largest = sorted(groups, key=lambda group: -len(group[1]))
+    drawn, shares = [], []
+    for (name, some), share in zip(
+        largest, equal_shares([len(some) for _, some in largest], count), strict=True
+    ):
+        each = len(some) / share * beyond if share else 0.0
+        drawn += [DrawnSample(one, weight=_rounded(one.n * each), topic=name) for one in some[:share]]
+        shares.append(GroupShare(name, len(some), sum(one.n for one in some), share))
+    return drawn, shares
 
 
 def _labels(texts: Sequence[str], way: SamplingMethod) -> Labels:
@@ -243,6 +277,7 @@ def _rounded(weight: float) -> float:
 _WAYS: dict[By, Callable[[Sequence[LoggedQuestion], int, SamplingMethod], Sampled]] = {
     "random": _by_random,
     "topic": _by_topic,
+    "tag": _by_tag,
     "rarity": _by_rarity,
     "frequency": _by_frequency,
     "quality": _by_quality,

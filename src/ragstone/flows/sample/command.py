@@ -12,9 +12,10 @@ from ragstone.console.printing import UNSCORED, plural, say, show, show_json
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
+    from ragstone.dataset.logs.sampling import GroupShare
     from ragstone.stages.sample import Sample, SampleSummary
 
-SHOWN_TOPICS = 20
+SHOWN_GROUPS = 20
 
 Logs = Annotated[
     list[Path], typer.Argument(help="Files or folders: JSONL, JSON, CSV, TSV, Parquet; also .gz and rotated.")
@@ -24,9 +25,11 @@ Output = Annotated[
 ]
 Count = Annotated[int, typer.Option("--count", min=1, help="Number of questions.")]
 By = Annotated[
-    Literal["topic", "random", "rarity", "frequency", "quality"],
+    Literal["topic", "tag", "random", "rarity", "frequency", "quality"],
     typer.Option(
-        "--by", help="Choose a share of each topic, at random, the rarest, the most asked, or the worst."
+        "--by",
+        help="Choose a share of each topic or of each value of the tags, at random, the rarest, the most "
+        "asked, or the worst.",
     ),
 ]
 Topics = Annotated[
@@ -49,7 +52,11 @@ Judgements = Annotated[
     typer.Option("--judgements", help="Judgements of the log's answers, to use as their quality."),
 ]
 Reference = Annotated[str | None, typer.Option("--reference", help="Column of corrected answers.")]
-Tag = Annotated[list[str] | None, typer.Option("--tag", help="Column that becomes a tag; may be repeated.")]
+Tag = Annotated[
+    list[str] | None,
+    typer.Option("--tag", help="Column that becomes a tag, or `month`, of the time; may be repeated."),
+]
+Time = Annotated[str | None, typer.Option("--time", help="Column of the time, for --tag month.")]
 Keep = Annotated[
     bool, typer.Option("--keep-personal-data", help="Do not mask personal data in the files written.")
 ]
@@ -71,6 +78,7 @@ def sample(
     judgements: Judgements = None,
     reference: Reference = None,
     tag: Tag = None,
+    time: Time = None,
     keep_personal_data: Keep = False,
     limit: Limit = None,
     seed: Seed = 0,
@@ -85,6 +93,7 @@ def sample(
 
     - `ragstone sample log.jsonl --count 100`
     - `ragstone sample log.csv --by quality --quality thumbs`
+    - `ragstone sample log.jsonl --by tag --tag crop --tag month --count 700`
     """
     from ragstone.config import load_settings
     from ragstone.stages.sample import answers_beside, sample_log
@@ -103,6 +112,7 @@ def sample(
         judgements=judgements,
         reference=reference,
         tags=tag or (),
+        time=time,
         limit=limit,
         seed=seed,
         keep_personal_data=keep_personal_data,
@@ -158,14 +168,19 @@ def _tell_counts(summary: "SampleSummary") -> None:
     for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
         if n:
             show(f"{n:9,}  rows {why}, left out")
-    for topic in summary.topics[:SHOWN_TOPICS]:
-        show(f"{topic.taken:9,}  of {plural(topic.n_questions, 'question')} about {topic.name}")
-    if len(summary.topics) > SHOWN_TOPICS:
-        show(f"{'':9}  and {len(summary.topics) - SHOWN_TOPICS} topics more")
+    _tell_groups(summary.topics, "about", "topics")
+    _tell_groups(summary.cells, "with", "cells")
     show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
     if summary.masked is not None:
         masked = ", ".join(f"{n:,} {kind}" for kind, n in summary.masked.items())
         show(f"masked in what was taken: {masked or 'nothing'}")
+
+
+def _tell_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
+    for group in groups[:SHOWN_GROUPS]:
+        show(f"{group.taken:9,}  of {plural(group.n_questions, 'question')} {of} {group.name}")
+    if len(groups) > SHOWN_GROUPS:
+        show(f"{'':9}  and {len(groups) - SHOWN_GROUPS} {noun} more")
 
 
 def _named(left_out: dict[str, int]) -> dict[str, int]:
@@ -189,6 +204,11 @@ def _tell_losses(summary: "SampleSummary") -> None:
         say(f"{summary.without_quality:,} questions have no quality and were not looked at.")
     if summary.ungrouped:
         say(f"{summary.ungrouped:,} questions were left out by chance before the topics were made.")
+    if summary.unspoken:
+        say(
+            f"Nothing was taken of topics or cells with {plural(summary.unspoken, 'row')}: the weights leave "
+            "them out. Take more with --count."
+        )
     if summary.missing:
         say(f"{summary.missing:,} of the {summary.wanted:,} questions are missing: the log has no more.")
 
