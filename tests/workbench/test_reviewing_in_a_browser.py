@@ -148,14 +148,14 @@ def test_on_a_phone_what_was_typed_stays_when_the_server_is_gone_or_another_was_
         tab.page.wait_for_selector("text=The server does not answer")
         tab.page.context.set_offline(False)
         tab.page.goto(question)
-        tab.page.wait_for_selector("text=This is what you typed before")
+        tab.page.wait_for_selector("text=You typed this earlier")
         assert tab.page.input_value("#edit-question") == "मक्का कब?"
         tab.until("document.querySelectorAll('#edit-evidence q').length", 2)
         # Another person was first.
         other = {"id": "another-one", "question_id": "d2#1", "decision": "accept", "stands": ""}
         tab.run(f"post('{question.partition('/question')[0]}/decide', {msgspec.json.encode(other).decode()})")
         tab.page.click("text=Save and accept")
-        tab.page.wait_for_selector("text=has accepted this question in the meantime")
+        tab.page.wait_for_selector("text=has since accepted this question")
         assert tab.axe() == []
         assert len(read_decisions(log_path(path))) == 1
         before = tab.page.url
