@@ -488,6 +488,7 @@ class TestValues:
             assert seconds_at(1_793_527_200 * 10**digits) == 1_793_527_200
         assert seconds_at("1793527200000000000") == 1_793_527_200
         assert seconds_at("soon") is None
+        assert seconds_at(-62_135_596_801) is seconds_at(1e22) is None  # before year 1, after year 9999
 
 
 LANGFUSE = {

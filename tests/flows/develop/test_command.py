@@ -21,7 +21,9 @@ DEVELOP = ("judges", "develop", "judges/mine.toml", "--labels", "labelled.jsonl"
 def test_a_draft_is_run_frozen_and_looked_at(folder):
     first = ragstone(*DEVELOP, "--freeze", "as it came")
     assert first.code == 0, first.err
-    assert "no version before to compare with. Exact agreement with people 0." in " ".join(first.out.split())
+    assert "there is no earlier version to compare with. Exact agreement with people 0." in " ".join(
+        first.out.split()
+    )
     assert "judges/mine.toml is version 1 now" in first.err
     assert "Forecast: about" in first.err
     (folder / "judges" / "mine.toml").write_text(judge_text("careful"))

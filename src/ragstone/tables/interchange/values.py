@@ -96,6 +96,7 @@ def _text(value: object, levels: int) -> str | None:
 
 
 _1973 = 1e8  # in seconds
+_YEAR_1, _YEAR_9999 = -62_135_596_800, 253_402_300_799
 
 
 def fields_in(value: object) -> Mapping[str, Any]:
@@ -240,7 +241,7 @@ def seconds_at(value: object) -> float | None:
     """Return a point in time in seconds since 1970: of a datetime, of ISO 8601, or of a number.
 
     Without a zone it is UTC. A number counts nanoseconds, microseconds, milliseconds or seconds, which its
-    size tells: all that is traced happened after 1973.
+    size tells: all that is traced happened after 1973. None where it is no date from year 1 to 9999.
     """
     if isinstance(value, str) and number_in(value) is None:
         try:
@@ -252,4 +253,5 @@ def seconds_at(value: object) -> float | None:
     number = number_in(value)
     if number is None:
         return None
-    return next((number / unit for unit in (1e9, 1e6, 1e3) if number / unit > _1973), number)
+    seconds = next((number / unit for unit in (1e9, 1e6, 1e3) if number / unit > _1973), number)
+    return seconds if _YEAR_1 <= seconds <= _YEAR_9999 else None
