@@ -1,15 +1,15 @@
 #!/bin/sh
-# Each component by itself, then all together: about 60 calls of the packaged model.
+# Each component by itself, then all together: no language model is asked until ragstone.toml names one.
 set -eu
 cd "$(dirname "$0")"
 
-# The retrievers: no language model is asked.
+# The retrievers.
 ragstone bench retrievers --force
 
-# The answering model with each prompt, given the right document, what was retrieved, or nothing.
+# Who answers: quoting with care or always; with a model also each prompt, given the right document, what was retrieved, or nothing.
 ragstone bench answerers --yes --force
 
-# The judge with each of its prompts, against 24 labelled answers.
+# The judges, against 24 labelled answers.
 ragstone bench judges --yes --force
 
 # All together, and where the lost points went.

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Ten statements in seven languages, called true or false by a model: 70 calls of the packaged one.
+# Ten statements in seven languages, to be called true or false; 70 calls, if ragstone.toml names a model.
 set -eu
 cd "$(dirname "$0")"
 
-# Finds the paragraph for each statement, asks whether it is true, and tells the languages apart.
+# Finds the paragraph for each statement, asks the model whether it is true, and tells the languages apart.
 ragstone bench languages --yes --force
