@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import msgspec
@@ -6,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.scripted_judge import Scripted
 
-from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
-from ragstone.judging.rubric import Criterion, criteria_text, grade_texts
+from ragstone.errors import ConfigError
+from ragstone.judging import JudgeContext, judge_answer, judge_names, load_judge, parse_judge
+from ragstone.judging.rubric import Criterion, RubricJudge, criteria_text, grade_texts
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import ReplyError
 from ragstone.records import Answer, Usage
@@ -80,7 +82,7 @@ async def test_only_the_ratio_of_the_weights_counts():
 
 
 async def test_a_mean_of_a_half_is_rounded_up_and_said_to_be():
-    [row, *parts] = await judge_answer(load_judge("prompt_clarity"), ANSWER, context(CLARITY))
+    [row, *parts] = await judge_answer(load_judge("prompt_clarity@criteria=all"), ANSWER, context(CLARITY))
     # (2 + 3 + 3 + 2) / 4 = 2.5, up to 3; Python's round would give 2
     assert (row.score, row.metric) == (3.0, "prompt_clarity")
     assert row.rationale == (
@@ -88,6 +90,59 @@ async def test_a_mean_of_a_half_is_rounded_up_and_said_to_be():
         "halves up: 3"
     )
     assert [part.score for part in parts] == [2, 3, 3, 2]
+
+
+async def test_clarity_is_the_rounded_mean_of_three_criteria_unless_the_fourth_is_asked_for():
+    judge = load_judge("prompt_clarity")
+    three = {key: value for key, value in CLARITY.items() if not key.startswith("attributes")}
+    [row, *parts] = await judge_answer(judge, ANSWER, context(three))
+    # (2 + 3 + 3) / 3 = 2.67, up to 3
+    assert (row.score, [part.metric for part in parts]) == (3.0, ["intent", "topic", "entity"])
+    assert "attributes" not in judge.told()
+    assert load_judge("prompt_clarity@criteria=all").metrics == [*judge.metrics, "attributes"]
+
+
+async def test_a_variant_grades_by_the_criteria_that_it_names_and_shows_examples_of_these():
+    judge = load_judge("rubric@shots=2,criteria=correctness+readability")
+    assert judge.name == "rubric@shots=2,criteria=correctness+readability"
+    assert "completeness" not in judge.told()
+    reply = {
+        f"{name}_{key}": value
+        for name in ("correctness", "readability")
+        for key, value in (("reason", "x"), ("score", 1 if name == "correctness" else 3))
+    }
+    [row, *parts] = await judge_answer(judge, ANSWER, context(reply))
+    # (.6 x 1 + .2 x 3) / .8 = 1.5
+    assert (row.score, len(parts)) == (1.5, 2)
+    [alone] = await judge_answer(
+        load_judge("rubric@criteria=correctness"),
+        ANSWER,
+        context({"correctness_reason": "x", "correctness_score": 2}),
+    )
+    assert (alone.metric, alone.score) == ("rubric", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('optional = ["politenes"]', "no criterion. Did you mean 'politeness'?"),
+        ('optional = ["politeness"]', "every criterion is optional"),
+    ],
+)
+def test_optional_criteria_that_cannot_be_are_refused(line, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        parse_judge(ONE.replace("scale = [0, 2]", f"scale = [0, 2]\n{line}"), Path("tone.toml"))
+
+
+@pytest.mark.parametrize("name", judge_names())
+def test_examples_of_a_shipped_rubric_show_every_grade_of_every_criterion(name):
+    judge = load_judge(name)
+    if not isinstance(judge, RubricJudge) or not judge.examples:
+        return
+    low, high = judge.ends
+    for criterion in judge.asked:
+        shown = {example.expected[criterion.name] for example in judge.examples}
+        assert shown == {*range(low, high + 1)}, criterion.name
 
 
 async def test_a_half_that_floats_miss_is_a_half():

@@ -65,11 +65,11 @@ def test_scores_of_examples_move_with_the_scale():
     def scores(name):
         return [example.expected["correctness"] for example in load_judge(name).examples]
 
-    assert scores("rubric") == [3, 1, 3, 0]
-    assert scores("rubric@scale=0-1") == [1, 0, 1, 0]  # 1/3 is nearer to 0
-    assert scores("rubric@scale=1-5") == [5, 2, 5, 1]  # 1 + 4/3 = 2 1/3
-    assert scores("rubric@scale=0-10") == [10, 3, 10, 0]
-    assert scores("rubric@scale=0-100") == [100, 33, 100, 0]
+    assert scores("rubric") == [3, 1, 3, 0, 3, 2, 0]
+    assert scores("rubric@scale=0-1") == [1, 0, 1, 0, 1, 1, 0]  # 1/3 is nearer to 0
+    assert scores("rubric@scale=1-5") == [5, 2, 5, 1, 5, 4, 1]  # 1 + 4/3 = 2 1/3
+    assert scores("rubric@scale=0-10") == [10, 3, 10, 0, 10, 7, 0]
+    assert scores("rubric@scale=0-100") == [100, 33, 100, 0, 100, 67, 0]
 
 
 @given(st.integers(-30, 30), st.integers(1, 60))
@@ -85,13 +85,19 @@ def test_on_any_scale_the_ends_stay_the_ends(low, width):
         ("rubric@scal=0-10", "unknown option 'scal'. Did you mean 'scale'"),
         ("rubric@", "unknown option ''"),
         ("rubric@shots=1,shots=2", "shots is given twice"),
+        ("rubric@criteria=corectness", "has no criterion 'corectness'. Did you mean 'correctness'"),
+        ("rubric@criteria=", "write criteria=VALUE"),
+        ("faithfulness@criteria=all", "criteria means nothing for a judge of kind statements"),
+        ("faithfulness@empty=1", "empty='1'"),
+        ("claims@empty=one", "empty is for a judge that checks an answer's statements"),
+        ("rubric@empty=one", "empty means nothing for a judge of kind rubric"),
         ("rubric@shots", "write shots=VALUE"),
         ("answered@token=yes", "write token alone"),
         ("rubric@scale=10", "Write two whole numbers, e.g. scale=0-10"),
         ("rubric@scale=3-0", "give the lower score first"),
         ("rubric@scale=0-0.5", "Write two whole numbers"),
         ("correctness@scale=0-10", "is no rubric: its scale is fixed"),
-        ("rubric@shots=9", "shots=9, and its file holds 4"),
+        ("rubric@shots=9", "shots=9, and its file holds 7"),
         ("rubric@shots=²", "is not a number that fits"),
         ("rubric@shots=-1", "out of range: give 0 or more"),
         ("relevance@temperature=3", "out of range: give from 0 to 2"),

@@ -71,7 +71,9 @@ EVERY_KEY: dict[str, object] = {
 
 
 # Keys of kinds that came later, which stand in the digests of judges of these kinds alone.
-KEYS = (*EVERY_KEY, "call", "timeout_s", "check", "expect")
+KEYS = (*EVERY_KEY, "call", "timeout_s", "check", "expect", "optional", "empty")
+# Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
+LATER: dict[str, object] = {"optional": [], "empty": "not_applicable"}
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 
 
@@ -154,5 +156,8 @@ def every_key(judge: JudgeFields) -> dict[str, Any]:
     members = [msgspec.structs.replace(member, loaded=msgspec.UNSET) for member in judge.members]
     judge = msgspec.structs.replace(judge, members=members) if members else judge
     keys = {**EVERY_KEY, **msgspec.to_builtins(judge)}
+    for key, default in LATER.items():
+        if keys.get(key) == default:
+            del keys[key]
     keys.pop("folder", None)  # the same judge in another folder, or on another machine
     return keys

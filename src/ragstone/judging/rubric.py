@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from ragstone.config import Section
+from ragstone.errors import nearest
 from ragstone.judging.examples import of_criterion, whole
 from ragstone.judging.fields import Name
 from ragstone.judging.finding import CriterionOutcome, Finding
@@ -34,22 +35,28 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
     """A judge that grades by one or more criteria.
 
     criteria and aggregate: the score is the weighted mean of the criteria, or that mean rounded to the
-    nearest whole number, halves up.
+    nearest whole number, halves up. optional: criteria by which it grades only where a variant names them.
     """
 
     criteria: list[Criterion] = []
     aggregate: Literal["mean", "rounded_mean"] = "mean"
+    optional: list[Name] = []
 
     reply_word: ClassVar[str] = "digit, {} to {}"
 
     @property
     def metrics(self) -> list[str]:
         """The metrics of its judgements: its score's, then those of several criteria."""
-        return [self.measures, *(self._names if len(self.criteria) > 1 else [])]
+        return [self.measures, *(self._names if len(self._names) > 1 else [])]
+
+    @property
+    def asked(self) -> list[Criterion]:
+        """The criteria that it grades by."""
+        return [criterion for criterion in self.criteria if criterion.name not in self.optional]
 
     @property
     def _names(self) -> list[str]:
-        return [criterion.name for criterion in self.criteria]
+        return [criterion.name for criterion in self.asked]
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -65,7 +72,7 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
                 f"scale = [{low:g}, {high:g}]: the grades of a rubric are whole numbers, e.g. "
                 "scale = [0, 3].",
             )
-        names = self._names
+        names = [criterion.name for criterion in self.criteria]
         if not names:
             yield (
                 "criteria",
@@ -80,22 +87,27 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
                 f"a criterion is named {self.measures!r}, as is the metric of the whole. "
                 "Rename the criterion, or give the whole another metric.",
             )
+        unknown = next((name for name in self.optional if name not in names), None)
+        if unknown is not None:
+            yield "optional", f"optional names {unknown!r}, which is no criterion. {nearest(unknown, names)}"
+        if not self._names:
+            yield "optional", "every criterion is optional. Take out of optional those that always count."
 
     def _problem_of_token(self) -> str | None:
         low, high = self.scale
-        if len(self.criteria) == 1 and 0 <= low < high <= 9:
+        if len(self.asked) == 1 and 0 <= low < high <= 9:
             return super()._problem_of_token()
         return 'reply = "token" needs a rubric of one criterion, on a scale of one-digit grades from 0 to 9.'
 
     def _problem_of_expected(self, expected: object) -> str | None:
-        if len(self.criteria) == 1 and not isinstance(expected, Mapping):
+        if len(self.asked) == 1 and not isinstance(expected, Mapping):
             return self._problem_of_score(expected)
         scores = expected.items() if isinstance(expected, Mapping) else ()
         problems = (self._problem_of_score(score, name) for name, score in scores)
         return self._problem_of_table(expected, "expected") or next(filter(None, problems), None)
 
     def _problem_of_reason(self, reason: object) -> str | None:
-        if len(self.criteria) == 1 and not isinstance(reason, Mapping):
+        if len(self.asked) == 1 and not isinstance(reason, Mapping):
             return super()._problem_of_reason(reason)
         texts = reason.items() if isinstance(reason, Mapping) else ()
         blank = (f"reason.{name} is empty. Write one." for name, text in texts if not str(text).strip())
@@ -109,13 +121,14 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         lacking = [name for name in names if name not in given]
         if lacking:
             return f"{key} lacks the criterion {lacking[0]!r}. Add it."
-        unknown = [name for name in given if name not in names]
+        known = [criterion.name for criterion in self.criteria]
+        unknown = [name for name in given if name not in known]
         if unknown:
-            return f"{key} names {unknown[0]!r}, which is none of the criteria: {', '.join(names)}."
+            return f"{key} names {unknown[0]!r}, which is none of the criteria: {', '.join(known)}."
         return None
 
     def _told_beside(self) -> list[str]:
-        return [text for one in self.criteria for text in (one.description, *one.grades)]
+        return [text for one in self.asked for text in (one.description, *one.grades)]
 
     def told(self) -> str:
         """Return what the model is told: the prompt, then every criterion with what each grade means."""
@@ -171,18 +184,18 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         return [Option(str(grade), grade, float(grade)) for grade in range(low, high + 1)]
 
     def _token_told(self) -> list[str]:
-        return [_criterion_text(self, self.criteria[0])]
+        return [_criterion_text(self, self.asked[0])]
 
 
 def _composite(judge: RubricJudge, grades: Sequence[float]) -> tuple[float, str]:
     """Return the composite of the criteria's grades, and how it came about."""
     # Fractions: as floats, grades whose mean is a half may come out below it, and be rounded down.
-    weights = [Fraction(str(criterion.weight)) for criterion in judge.criteria]
+    weights = [Fraction(str(criterion.weight)) for criterion in judge.asked]
     mean = sum(weight * Fraction(grade) for weight, grade in zip(weights, grades, strict=True)) / sum(weights)
     equal = len(set(weights)) == 1
     given = [
         f"{criterion.name} {grade:g}" + ("" if equal else f" (weight {criterion.weight:g})")
-        for criterion, grade in zip(judge.criteria, grades, strict=True)
+        for criterion, grade in zip(judge.asked, grades, strict=True)
     ]
     said = f"{'mean' if equal else 'weighted mean'} of {', '.join(given)}: {float(mean):.4g}"
     if judge.aggregate == "mean":
@@ -193,12 +206,12 @@ def _composite(judge: RubricJudge, grades: Sequence[float]) -> tuple[float, str]
 
 def criteria_text(judge: RubricJudge) -> str:
     """Return every criterion with what each grade means, as the prompt has it after the judge's own words."""
-    criteria = "\n\n".join(_criterion_text(judge, criterion) for criterion in judge.criteria)
+    criteria = "\n\n".join(_criterion_text(judge, criterion) for criterion in judge.asked)
     low, high = judge.ends
-    what = "For each criterion, give" if len(judge.criteria) > 1 else "Give"
+    what = "For each criterion, give" if len(judge.asked) > 1 else "Give"
     between = (
         " The numbers between those described are for cases between."
-        if any(len(grade_texts(criterion, low, high)) <= high - low for criterion in judge.criteria)
+        if any(len(grade_texts(criterion, low, high)) <= high - low for criterion in judge.asked)
         else ""
     )
     asked = f"{what} first the reason in one sentence, then the grade, a whole number from {low} to {high}."

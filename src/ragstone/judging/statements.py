@@ -14,7 +14,7 @@ does not count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -350,10 +350,12 @@ FAKED = 4
 class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"):
     """A judge that checks statements against contexts, answer and reference both ways, or contexts alone.
 
-    verify: the second prompt, by which statements are checked.
+    verify: the second prompt, by which statements are checked. empty: what becomes of an answer that states
+    nothing where nothing was retrieved either: it does not apply, or gets 1 as the method was published.
     """
 
     verify: str | None = None
+    empty: Literal["not_applicable", "one"] = "not_applicable"
 
     fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
     assumption: ClassVar[str | None] = ASSUMPTION
@@ -393,6 +395,11 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
             )
         if not self.checks_contexts and not self.verify:
             yield "verify", "a judge of kind statements needs a verify."
+        if self.empty == "one" and (self.checks_claims or self.checks_contexts):
+            yield (
+                "empty",
+                "empty is for a judge that checks an answer's statements against contexts. Take it out.",
+            )
         if self.checks_claims and not {"answer", "reference"}.issubset(self.inputs):
             yield (
                 "inputs",
@@ -410,4 +417,7 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
         if self.checks_contexts:
             return await judge_contexts(self, answer, inputs, context)
         judge = judge_claims if self.checks_claims else judge_statements
-        return await judge(self, self.verify or "", answer, inputs, context)
+        found = await judge(self, self.verify or "", answer, inputs, context)
+        if self.empty == "one" and (found.metadata or {}).get("by_definition"):
+            return msgspec.structs.replace(found, score=1.0, status="scored")
+        return found

@@ -16,8 +16,20 @@ from ragstone.judging.fields import Example, Member, PromptedJudge, Scale
 from ragstone.judging.judge import Judge, idle_key, judge_names, read_judge
 from ragstone.judging.one_call import OneCallJudge
 
-OPTIONS = ("scale", "shots", "prompt", "token", "temperature", "samples", "expect", "threshold")
+OPTIONS = (
+    "scale",
+    "shots",
+    "prompt",
+    "criteria",
+    "empty",
+    "token",
+    "temperature",
+    "samples",
+    "expect",
+    "threshold",
+)
 FILE = re.compile(r"(.*\.toml|.*\.py:[\w.]+)(@.*)?", re.DOTALL)
+EMPTY = ("not_applicable", "one")
 SCALE = re.compile(r"(-?\d+)-(\d+)")
 
 
@@ -26,10 +38,11 @@ def load_judge(name: str | Path) -> Judge:
 
     A function is named `module:function`, as Python imports it from the current folder too, or
     `path/to/file.py:function`. After an `@` stands how it is to be asked other than its file says:
-    `scale=0-10` (rubrics), `shots=2` (examples shown), `prompt=NAME` (one of its other prompts), `token` (the
-    score from the probabilities of one token), `temperature=0.7`, `samples=5`, `expect=50` (of an assertion),
-    `threshold=0.8` (yes or no: is the score reached?); several are joined by commas. Raises ConfigError
-    naming the nearest names, or file, line and fix.
+    `scale=0-10` (rubrics), `shots=2` (examples shown), `prompt=NAME` (one of its other prompts),
+    `criteria=A+B` (those of a rubric, or `all`), `empty=one` (an answer that states nothing where nothing was
+    retrieved), `token` (the score from the probabilities of one token), `temperature=0.7`, `samples=5`,
+    `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the score reached?); several are joined by
+    commas. Raises ConfigError naming the nearest names, or file, line and fix.
     """
     return load_members(_read_variant(name), name)
 
@@ -159,16 +172,39 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
     if key == "token":
         return {"reply": "token"}
     if key == "prompt" and isinstance(judge, PromptedJudge):
-        if value not in judge.prompts:
-            known = nearest(value, judge.prompts) if judge.prompts else "It has one prompt only."
-            raise ConfigError(f"judge {judge.name!r} has no prompt {value!r}. {known}")
-        return {"prompt": judge.prompts[value]}
+        return {"prompt": _wording(judge, value)}
+    if key == "criteria":
+        return {"optional": _passed_over(judge, value)}
+    if key == "empty":
+        if value not in EMPTY:
+            raise ConfigError(f"judge {judge.name!r}: empty={value!r}. {nearest(value, EMPTY)}")
+        return {"empty": value}
     if key == "expect":
         return {"expect": _expected(value)}
     number = _number(judge, key, value)
     if key == "shots" and isinstance(judge, OneCallJudge) and number > len(judge.examples):
         raise ConfigError(f"judge {judge.name!r}: shots={value}, and its file holds {len(judge.examples)}.")
     return {key: number}
+
+
+def _wording(judge: PromptedJudge, value: str) -> str:
+    """Return another prompt of the judge by its name."""
+    if value not in judge.prompts:
+        known = nearest(value, judge.prompts) if judge.prompts else "It has one prompt only."
+        raise ConfigError(f"judge {judge.name!r} has no prompt {value!r}. {known}")
+    return judge.prompts[value]
+
+
+def _passed_over(judge: Judge, value: str) -> list[str]:
+    """Return the criteria of a rubric that a choice such as `intent+topic`, or `all`, leaves out."""
+    from ragstone.judging.rubric import RubricJudge  # see KINDS of judge.py
+
+    names = [criterion.name for criterion in judge.criteria] if isinstance(judge, RubricJudge) else []
+    chosen = names if value == "all" else [name.strip() for name in value.split("+")]
+    unknown = next((name for name in chosen if name not in names), None)
+    if unknown is not None:
+        raise ConfigError(f"judge {judge.name!r} has no criterion {unknown!r}. {nearest(unknown, names)}")
+    return [name for name in names if name not in chosen]
 
 
 def _expected(value: str) -> str | float:

@@ -164,6 +164,21 @@ async def test_no_statement_and_no_context_is_one_by_definition_and_not_applicab
     assert "by the definition of the method the score is 1" in row.rationale
 
 
+@pytest.mark.parametrize(
+    ("contexts", "statements", "scored"),
+    [((), [], 1.0), ((" ",), [], 1.0), (("C",), [], None), ((), SPLIT["statements"], 0.0)],
+)
+async def test_the_published_rule_gives_1_where_nothing_is_stated_and_nothing_retrieved(
+    contexts, statements, scored
+):
+    ask = Scripted({"statements": statements})
+    judge = load_judge("faithfulness@empty=one")
+    row = answer(contexts=contexts)
+    [found] = await judge_answer(judge, row, JudgeContext(ask=ask, model="m", secret=b"s"))
+    assert (found.score, found.status) == (scored, "not_applicable" if scored is None else "scored")
+    assert found.judge == "faithfulness@empty=one"
+
+
 async def test_an_empty_answer_states_nothing_and_costs_no_call():
     row, ask = await judged(row=answer(text=" \n"))
     assert (row.status, row.usage.calls, ask.prompts) == ("not_applicable", 0, [])

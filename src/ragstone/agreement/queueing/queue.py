@@ -294,7 +294,7 @@ def judges_in(judgements: Sequence[Judgement]) -> list[tuple[str, str, tuple[flo
 
 def rubric_of(judge: Judge, metric: str) -> Rubric | None:
     """Return what the judge is told of this metric, None where it is told nothing."""
-    every = judge.criteria if isinstance(judge, RubricJudge) else []
+    every = judge.asked if isinstance(judge, RubricJudge) else []
     one = next((found for found in every if found.name == metric), None)
     criteria = [one] if one else every
     parts = [f"{found.name}: {found.description}" for found in criteria]
