@@ -139,3 +139,21 @@ def test_the_sheets_texts_stand_beside_disagreements(own):
     (first, *_) = json.loads(ragstone("agree", "judgements.jsonl", "l.csv", "--sheet", "a.csv", "--json").out)
     texts = [(one["question"], one["answer"], one["reference"]) for one in first["disagreements"]]
     assert texts == [("Who?", "Ann", "Ann")]
+
+
+def test_words_of_a_wide_scale_are_mapped_before_they_are_read_as_yes_and_no(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    row = {"system": "s", "judge": "rubric", "metric": "correctness", "model": "m", "status": "scored"}
+    rows = [
+        {**row, "question_id": f"q{at}", "score": score, "scale": [0, 3], "prompt_version": 1}
+        for at, score in enumerate((3, 2, 1, 0))
+    ]
+    (tmp_path / "j.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    (tmp_path / "l.csv").write_text(
+        "question_id,system,label\nq0,s,right\nq1,s,partly\nq2,s,poor\nq3,s,wrong\n"
+    )
+    ran = ragstone("agree", "j.jsonl", "l.csv", "--map", "right=3,partly=2,poor=2,wrong=0", "--json")
+    [card] = json.loads(ran.out)
+    # right is 3 and not 1; q2 alone differs: people 2, the judge 1
+    assert card["names"] == ["0", "1", "2", "3"]
+    assert card["confusion"] == [[1, 0, 0, 0], [0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]
