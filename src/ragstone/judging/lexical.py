@@ -12,6 +12,7 @@ from ragstone.errors import nearest
 from ragstone.files.language import language_odds
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
+from ragstone.judging.truth import STATEMENT, truth_of, what_is_said
 from ragstone.records import Answer, references
 
 # An answer may say further down what it does not know; a refusal begins with it. In words, or letters of a
@@ -231,7 +232,8 @@ BESIDE_QUESTION: dict[str, Callable[[str, str, str], float]] = {"coverage": cove
 # Measures of an answer that need neither reference nor contexts; None where it cannot be told.
 OF_ANSWER: dict[str, Callable[[str], float]] = {"no_refusal": no_refusal}
 OF_QUESTION: dict[str, Callable[[str, str], float | None]] = {"language_match": language_match}
-KNOWN = (*MEASURES, *BESIDE_QUESTION, *OF_ANSWER, *OF_QUESTION)
+VERDICT = "verdict"  # what the answer says of a statement, and nothing else
+KNOWN = (*MEASURES, *BESIDE_QUESTION, *OF_ANSWER, *OF_QUESTION, VERDICT)
 
 
 class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
@@ -251,7 +253,10 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
             yield "measure", f"measure = {self.measure!r}. {nearest(self.measure, KNOWN)}"
 
     async def find(self, answer: Answer, inputs: dict[str, str], _context: JudgeContext) -> Finding:
-        """Return the measure of the answer: against its best reference, its contexts or its question."""
+        """Return the measure of the answer: against its best reference, its contexts or its question.
+
+        An answer to a statement, whose reference is the word true or false, is read for what it says of it.
+        """
         name = self.measure
         if name in OF_ANSWER:
             return Finding(score=OF_ANSWER[name](answer.answer))
@@ -262,6 +267,13 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
             return Finding(score=found)
         if "contexts" in inputs:
             return Finding(score=MEASURES[name](answer.answer, inputs["contexts"]))
+        truth = truth_of(answer.reference)
+        if truth is not None:
+            said = what_is_said(answer.answer, answer.question)
+            right = said == ("true" if truth else "false")
+            return Finding(score=float(right), label=said, metadata={STATEMENT: truth})
+        if name == VERDICT:
+            return not_applicable("the reference is neither `true` nor `false`")
         given = alternatives(references(answer), self.separator)
         if not given:
             return not_applicable(NOTHING_TO_COMPARE)

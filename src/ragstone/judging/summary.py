@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.judging.truth import SaidOf, TruthCounts, count_said, said_of
 from ragstone.records import STATUSES, Judgement, Question, Status, Verdict
 from ragstone.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.tables import Rows
@@ -81,7 +82,8 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     failed. unsupported: of a judge that gives verdicts, what it found of the statements of each text.
     n_documents: of which the scored rows are, where several are of one (a question without a document counts
     as one); they vary together, which widens the interval. None where every row stands alone. bounds: the
-    mean in the worst and in the best case, see bounds_of; it follows from the others.
+    mean in the worst and in the best case, see bounds_of; it follows from the others. truth: of
+    answers to true and false statements, what was said of them; None where there are none.
     """
 
     system: str
@@ -98,6 +100,7 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     unsupported: list[Unsupported] = []
     n_documents: int | None = None
     bounds: tuple[float, float] | None = None
+    truth: TruthCounts | None = None
 
     def __post_init__(self) -> None:
         if self.estimate is not None:  # also for summaries that were written before there were bounds
@@ -124,6 +127,7 @@ class _MetricGroup:
         self.reasons: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.unsupported: list[Unsupported] = []
+        self.said: list[SaidOf] = []
 
 
 class Tally:
@@ -150,7 +154,10 @@ class Tally:
             group.unsupported = count_verdicts(group.unsupported, row.question_id, row.verdicts)
         if row.score is not None:
             group.scores.append(row.score)
-            group.clusters.append(self._clusters.get(row.question_id, row.question_id))
+            cluster = self._clusters.get(row.question_id, row.question_id)
+            group.clusters.append(cluster)
+            if said := said_of(row):
+                group.said.append(SaidOf(*said, cluster))
 
     def summaries(self, seed: int = 0) -> list[MetricSummary]:
         """Return a summary for each (system, judge, metric, model), in order of first appearance."""
@@ -185,4 +192,5 @@ def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
         errors=dict(group.errors.most_common(SHOWN_REASONS)),
         unsupported=group.unsupported,
         n_documents=n_documents if n_documents < len(group.clusters) else None,
+        truth=count_said(group.said, seed=seed),
     )

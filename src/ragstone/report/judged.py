@@ -1,9 +1,11 @@
 """Judgements of an answer sheet: their means, the statements without support, and what was asked."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from ragstone.judging.summary import MetricSummary, Unsupported
+from ragstone.judging.truth import Said, TruthCounts
 from ragstone.records import NO_MODEL
 from ragstone.report.cascades import savings_line
 from ragstone.report.corrected import corrected_line, corrected_of
@@ -12,11 +14,13 @@ from ragstone.report.document import (
     Cell,
     Column,
     Heading,
+    Made,
     Notes,
     Paragraph,
     ReportDocument,
     Row,
     Table,
+    table_of,
 )
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
@@ -36,6 +40,7 @@ from ragstone.report.wording import (
     statuses,
     tokens_line,
 )
+from ragstone.statistics import Estimate
 
 WIDTH = 80  # of a line of an unsupported statement
 LONGEST_ID = 24
@@ -55,7 +60,12 @@ def judged_document(summary: RunSummary) -> ReportDocument:
         kind="judgements",
         about="",
         version=summary.version,
-        blocks=[brief_means(summary), *_unsupported(summary.metrics), Notes(summary.notes)],
+        blocks=[
+            brief_means(summary),
+            *truth_blocks(summary.metrics),
+            *_unsupported(summary.metrics),
+            Notes(summary.notes),
+        ],
         last=asked_lines(summary),
     )
 
@@ -104,6 +114,32 @@ def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell
 def mean_cell(row: MetricSummary) -> Cell:
     """Return the mean of a judge, or that there is none."""
     return Cell(number(row.estimate.value), tone="strong") if row.estimate else Cell("none")
+
+
+def truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
+    """Return what each system said of true and of false statements; nothing where there were none."""
+    rows = [(metric, metric.truth) for metric in metrics if metric.truth]
+    several = len({metric.system for metric in metrics}) > 1
+
+    def found(estimate: Estimate | None) -> Cell:
+        return Cell(number(estimate.value), interval(estimate)) if estimate else Cell("none", tone="muted")
+
+    columns: list[Made[tuple[MetricSummary, TruthCounts]]] = [
+        (
+            Column("", text=True),
+            lambda row: f"{row[0].system}, {judge_name(row[0])}" if several else judge_name(row[0]),
+        ),
+        ("true: said true / false / neither", lambda row: _said(row[1].true)),
+        ("false: said true / false / neither", lambda row: _said(row[1].false)),
+        (Column("precision on false", beside="interval"), lambda row: found(row[1].precision_on_false)),
+        (Column("recall on false", beside="interval"), lambda row: found(row[1].recall_on_false)),
+    ]
+    table = table_of("True and false statements", rows, columns)
+    return [Heading("True and false statements", level=3), table] if rows else []
+
+
+def _said(counts: Mapping[Said, int]) -> str:
+    return " / ".join(count(counts.get(said, 0)) for said in get_args(Said))
 
 
 def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:

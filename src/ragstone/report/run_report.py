@@ -40,7 +40,7 @@ from ragstone.report.document import (
     told,
 )
 from ragstone.report.findings import findings, headlines
-from ragstone.report.judged import asked_lines, brief_means, mean_cell
+from ragstone.report.judged import asked_lines, brief_means, mean_cell, truth_blocks
 from ragstone.report.retrieval import headline_measures, measures_table, retrieval_blocks, retrieval_dots
 from ragstone.report.run import Run
 from ragstone.report.summary import RunSummary
@@ -213,6 +213,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
         *([brief_means(summary)] if summary.metrics else []),
+        *truth_blocks(summary.metrics),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),
         *(

@@ -10,6 +10,7 @@ import numpy as np
 from ragstone.agreement.card import ReportCard, card_of, is_useless
 from ragstone.experiments.answer_board import AnswerCell, AnswerSpent, Quantiles, Role, RoleName
 from ragstone.flows.bench_answerers.planning import AnswerRows
+from ragstone.judging.truth import said_of
 from ragstone.records import NO_MODEL, Answer, Judgement, Question, Status, count_statuses
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.statistics import Estimate, mean_estimates
@@ -116,7 +117,9 @@ def values_of(
         scored = {row.question_id: row.score for row in mine if row.score is not None}
         scores[role.role] = scored
         shares[role.role] = {name: role.share(score) for name, score in scored.items()}
-    measures = _measures(shares, questions)
+    correct = next((role for role in roles if role.role == "correct"), None)
+    read = [row for row in rows.judgements if correct and correct.is_of(row)]
+    measures = _measures(shares, questions) | _truth_measures(read)
     return CellValues(
         cell=cell,
         n_questions=len(rows.answers),
@@ -126,6 +129,19 @@ def values_of(
         statuses=statuses,
         spent=spent_on(rows.answers),
     )
+
+
+def _truth_measures(judgements: Iterable[Judgement]) -> dict[str, Values]:
+    """Return precision and recall on false statements, and of which neither true nor false was said."""
+    said = {row.question_id: found for row in judgements if (found := said_of(row))}
+    measures = {
+        "precision on false": {
+            name: float(not truth) for name, (truth, one) in said.items() if one == "false"
+        },
+        "recall on false": {name: float(one == "false") for name, (truth, one) in said.items() if not truth},
+        "neither": {name: float(one == "neither") for name, (_, one) in said.items()},
+    }
+    return {name: values for name, values in measures.items() if values}
 
 
 def quantiles_of(

@@ -30,6 +30,9 @@ MEASURES = (
     "answered × relevant",
     "unanswered",
     "refused",
+    "precision on false",
+    "recall on false",
+    "neither",
 )
 HEADS = {"refused": "refused, unanswerable"}
 CONDITIONS: dict[Condition, str] = {

@@ -1,0 +1,193 @@
+import asyncio
+
+import pytest
+
+from ragstone.judging import JudgeContext, judge_answer, load_judge, summarise
+from ragstone.judging.truth import says_true, truth_of
+from ragstone.records import Answer
+from ragstone.report.judged import truth_blocks
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "True",
+        "TRUE.",
+        "**True**",
+        "Yes",
+        "The statement is true.",
+        "Yes, the passages say so.",
+        "It is correct: rust is treated.",
+        "Not false.",
+        "Verdadero",
+        "Sí.",
+        "La afirmación es cierta.",
+        "Wahr",
+        "Vrai",
+        "верно",
+        "सही",
+        "यह कथन सत्य है।",
+        "صحيح",
+        "正确。",
+        "该说法是真的",
+        "对",
+        "ถูกต้อง",
+        "ข้อความนี้เป็นจริง",
+        "Doğru",
+        "Đúng",
+        "kweli",
+    ],
+)
+def test_answer_says_true(answer):
+    assert says_true(answer) is True
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "False",
+        "false, because the true value is 5",
+        "No.",
+        "No, it is true of maize only.",
+        "This is not true.",
+        "It isn't correct",
+        "Untrue",
+        "Falso",
+        "No es cierto.",
+        "La afirmación no es verdadera",
+        "nicht wahr",
+        "неверно",
+        "गलत",
+        "यह सही नहीं है",
+        "غير صحيح",
+        "خطأ",
+        "不正确",
+        "错误。",
+        "假",
+        "ไม่จริง",
+        "เท็จ",
+        "doğru değil",
+        "không đúng",
+        "Taarifa hii si kweli",
+        "no es del todo cierto",
+    ],
+)
+def test_answer_says_false(answer):
+    assert says_true(answer) is False
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "The documents do not answer this question.",
+        "It cannot be told whether this is true or false.",
+        "There is no evidence for it.",
+        "Wheat is sown in October.",
+        "对于小麦",
+        "ถูกสร้างขึ้นในปี 1900",
+    ],
+)
+def test_answer_that_says_neither_or_both_says_nothing(answer):
+    assert says_true(answer) is None
+
+
+@pytest.mark.parametrize(
+    ("lang", "true", "false", "open_"),
+    [
+        ("en", "That is true.", "That is not true.", "It may be true."),
+        ("de", "Das stimmt.", "Das stimmt nicht.", "Das ist vielleicht wahr."),
+        ("fr", "C'est vrai.", "Ce n'est pas vrai.", "C'est peut-être vrai."),
+        ("es", "Es cierto.", "Eso no es cierto.", "Tal vez es cierto."),
+        ("it", "È vero.", "Non è vero.", "Forse è vero."),
+        ("pt", "É verdade.", "Isso não é verdade.", "Talvez seja verdade."),
+        ("nl", "Dat klopt.", "Dat is niet waar.", "Misschien is het waar."),
+        ("hi", "यह सच है।", "यह सच नहीं है।", "शायद यह सच है।"),
+        ("ar", "هذا صحيح.", "هذا ليس صحيحًا.", "ربما هذا صحيح."),
+        ("zh", "这是真的。", "这不是真的。", "这可能是真的。"),
+        ("sw", "Ni kweli.", "Si kweli.", "Labda ni kweli."),
+    ],
+)
+def test_a_verdict_its_denial_and_a_doubt_are_told_apart(lang, true, false, open_):
+    assert [says_true(true), says_true(false), says_true(open_)] == [True, False, None], lang
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Is it true that rust is treated? No.", False),
+        ("¿Es cierto que la roya se trata? Sí.", True),
+        ("True?", None),  # asks, and says nothing
+        ('The statement "it is not true that rust is treated" is true.', True),
+        ("The statement that rust is not treated is true.", True),  # the negation is the statement's
+        ("Correct storage is at 4 °C. This is false.", False),  # the statement is repeated
+        ("Correct storage is at 4 °C.", None),  # and nothing else is said
+        ("I don't know if it is true.", None),
+        ("The documents do not say that this is true.", None),
+        ("It is true of wheat, but the statement is false.", None),
+        ("True or false", None),
+        ("True/False", None),
+        ("Partly true", None),
+        ("Far from true.", False),
+        ("没有错误。", True),
+    ],
+)
+def test_what_is_asked_quoted_repeated_or_taken_back_says_nothing(answer, said):
+    assert says_true(answer, "Correct storage is at 4 °C.") is said
+
+
+def test_a_reference_is_true_or_false_only_if_it_is_that_word():
+    references = ["true", " False", ["true", "True"], ["true", "false"], "True Grit", "yes", None]
+    assert list(map(truth_of, references)) == [True, False, True, None, None, None, None]
+
+
+def _said(*rows):
+    return [
+        Answer(question_id=str(n), question="Q.", reference=truth, answer=answer)
+        for n, (truth, answer) in enumerate(rows)
+    ]
+
+
+def _judged(judge, answers):
+    judgements = asyncio.run(_judgements(load_judge(judge), answers))
+    return judgements, summarise(judgements)[0]
+
+
+async def _judgements(judge, answers):
+    return [row for answer in answers for row in await judge_answer(judge, answer, JudgeContext())]
+
+
+ANSWERS = _said(
+    ("true", "That is true."),
+    ("true", "This is false."),
+    ("false", "That is not true."),  # holds the word true
+    ("false", "Falso"),
+    ("false", "It is true."),
+    ("false", "I cannot tell."),
+)
+
+
+@pytest.mark.parametrize("judge", ["verdict", "containment", "token_f1", "coverage"])
+def test_statements_are_counted_by_what_was_said_of_them(judge):
+    judgements, summary = _judged(judge, ANSWERS)
+    assert [row.score for row in judgements] == [1, 0, 1, 1, 0, 0]  # so accuracy is 3 of 6
+    assert summary.estimate.value == 0.5
+    assert summary.truth.true == {"true": 1, "false": 1, "neither": 0}
+    assert summary.truth.false == {"true": 1, "false": 2, "neither": 1}
+    # 3 were called false, 2 of them are; 4 are false, 2 of them were called so
+    assert summary.truth.precision_on_false.value == pytest.approx(2 / 3)
+    assert summary.truth.recall_on_false.value == 0.5
+    assert summary.truth.recall_on_false.low == pytest.approx(0.150, abs=0.001)  # Wilson, 2 of 4
+
+
+def test_verdict_says_nothing_of_a_question_that_is_no_statement():
+    judgements, summary = _judged("verdict", _said(("5 tonnes", "It is true.")))
+    assert judgements[0].status == "not_applicable"
+    assert summary.truth is None
+
+
+def test_summary_shows_what_was_said_of_true_and_of_false_statements():
+    judgements, _ = _judged("verdict", ANSWERS)
+    blocks = truth_blocks(summarise(judgements))
+    table = "\n".join(str(cell) for row in blocks[1].rows for cell in row)
+    assert [part in table for part in ("1 / 1 / 0", "1 / 2 / 1", "0.67")] == [True] * 3
