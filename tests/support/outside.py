@@ -44,7 +44,6 @@ from ragstone.files.file import File, Unreadable
 from ragstone.files.language import detect_language
 from ragstone.files.xlsx import _kind_of_code
 from ragstone.flows.attack.probes import marked_up
-from ragstone.flows.bench_retrievers.answering import says_true
 from ragstone.flows.build import defects, fact_writing, falsifying, fictional, plan
 from ragstone.flows.import_ import faq, hotpotqa, squad, tables, trec
 from ragstone.flows.import_.faq import _LABEL, LABELS, entries_of
@@ -52,6 +51,7 @@ from ragstone.flows.import_.recognise import EXPORTS, recognise
 from ragstone.flows.import_.rows import ImportOptions, Source
 from ragstone.flows.translate import checks as translated
 from ragstone.judging import lexical
+from ragstone.judging.truth import says_true
 from ragstone.llm.keys import _forms
 from ragstone.llm.limits import retry_after_s_of
 from ragstone.llm.schema import ReplyError, parse_reply, without_thought
@@ -233,7 +233,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "assistant.held_values": values.held_values,
     "assistant.with_marks": lambda text: marks.with_marks(text, [1]),
     "agreement.marked_up": marked_up,
-    "experiments.says_true": says_true,
+    "judging.says_true": says_true,
     "report.escape": escape,
     "report.plain": plain,
     "retrieval.locate": lambda text: locate(SHORT, text),

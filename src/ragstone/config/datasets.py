@@ -53,14 +53,15 @@ class SampleSection(Section, frozen=True, kw_only=True):
 class HttpTranslator(Section, frozen=True, kw_only=True):
     """`[translate.http]`: a translator behind HTTP.
 
-    request: the JSON body, in which `{text}`, `{source}`, `{target}` and `{key}` are filled in; an empty one
-    makes it a GET. The same may stand in `url` and, for the key, in `headers`. text: JSONPath of the
-    translation in the reply. codes: what the service calls a language. api_key_env: the environment variable
-    with the key, sent as bearer where `{key}` stands nowhere. max_concurrency: calls at once.
+    request: the JSON body, an object or a list of objects, in which `{text}`, `{source}`, `{target}` and
+    `{key}` are filled in; an empty one makes it a GET. The same may stand in `url` and, for the key, in
+    `headers`. text: JSONPath of the translation in the reply. codes: what the service calls a language.
+    api_key_env: the environment variable with the key, sent as bearer where `{key}` stands nowhere.
+    max_concurrency: calls at once.
     """
 
     url: str
-    request: dict[str, Any] = msgspec.field(
+    request: dict[str, Any] | list[dict[str, Any]] = msgspec.field(
         default_factory=lambda: {"q": "{text}", "source": "{source}", "target": "{target}"}
     )
     text: str = "$.translatedText"

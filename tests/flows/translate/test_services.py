@@ -51,6 +51,27 @@ async def test_the_form_of_deepl(fake, monkeypatch):
     assert fake.asked[0].headers["Authorization"] == "DeepL-Auth-Key secret-key"
 
 
+async def test_the_form_of_azure_a_list_out_and_a_list_back(fake, monkeypatch):
+    monkeypatch.setenv("AZURE_KEY", "secret-key")
+    fake.script = lambda asked: [{"translations": [{"text": "谁？", "to": "zh-Hans"}]}]
+    made = await ask(
+        fake,
+        target="zh",
+        url=f"{fake.url}?api-version=3.0&from={{source}}&to={{target}}",
+        request=[{"Text": "{text}"}],
+        text="$[0].translations[0].text",
+        headers={"Ocp-Apim-Subscription-Key": "{key}"},
+        codes={"zh": "zh-Hans"},
+        api_key_env="AZURE_KEY",
+    )
+    assert made == ["谁？"]
+    (asked,) = fake.asked
+    assert (asked.method, asked.path) == ("POST", "/search?api-version=3.0&from=en&to=zh-Hans")
+    assert asked.body == [{"Text": "Who?"}]
+    assert asked.headers["Ocp-Apim-Subscription-Key"] == "secret-key"
+    assert "Authorization" not in asked.headers
+
+
 async def test_a_key_stands_in_the_request_or_is_sent_as_bearer(fake, monkeypatch):
     monkeypatch.setenv("MY_KEY", "secret-key")
     await ask(fake, request={"q": "{text}", "to": "{target}", "api_key": "{key}"}, api_key_env="MY_KEY")
