@@ -95,9 +95,9 @@ _BUT = frozenset(BUT.split())
 _DOUBT = re.compile(
     rf"(?<!\w)(?:{'|'.join(re.sub(chr(10) + ' *', '|', DOUBTS).split('|'))})(?!\w)|{DOUBTS_UNSPACED}"
 )
-_ASKED = re.compile(r"[^.!?\n。！？।؟]*[?？؟]+")
+_SENTENCE_END = re.compile(r"([.!?\n。！？।؟]+)")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？।؟،؛—()*\"“”«»„]+")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|「[^」]*」")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」")
 _VOWELS = re.compile("[\u064b-\u0652]")  # of Arabic, that may be written or not
 
 
@@ -159,7 +159,7 @@ def says_true(answer: str, statement: str | None = None) -> bool | None:
     language do not matter, as far as the words are known: those of some twenty languages.
     """
     text = _folded(answer)
-    asserted = _ASKED.sub(" ", text)
+    asserted = _without_questions(text)
     if statement and (repeated := _folded(statement).strip(" .。।")):
         asserted = asserted.replace(repeated, " ")
     found = _first_said(_QUOTED.sub(" ", asserted))
@@ -180,6 +180,13 @@ def truth_of(reference: str | list[str] | None) -> bool | None:
 
 def _folded(text: str) -> str:
     return _VOWELS.sub("", unicodedata.normalize("NFC", text).casefold().replace("’", "'"))
+
+
+def _without_questions(text: str) -> str:
+    """Return a text without its sentences that end in a question mark."""
+    parts = [*_SENTENCE_END.split(text), ""]
+    kept = [(said, end) for said, end in zip(parts[::2], parts[1::2], strict=True) if not {*end} & {*"?？؟"}]
+    return "".join(said + end for said, end in kept)
 
 
 def _first_said(text: str) -> bool | None:
