@@ -122,11 +122,11 @@ def test_a_trace_is_known_by_its_id_for_spans_may_come_late():
 
 def test_who_asked_is_a_keyed_digest():
     row = {"q": "Why?", "metadata": {"user_id": "ann@example.org"}}
-    who = read(row).who
-    assert who == read({"q": "How?", "user_id": "ann@example.org"}).who
-    assert who != Reader(MonitorSection(), b"other").read(row).who
+    who = read(row).usage.who
+    assert who == read({"q": "How?", "user_id": "ann@example.org"}).usage.who
+    assert who != Reader(MonitorSection(), b"other").read(row).usage.who
     assert "ann" not in who
-    assert read({"q": "Why?"}).who is None
+    assert read({"q": "Why?"}).usage.who is None
 
 
 def test_an_error_of_the_application_is_kept():
@@ -155,7 +155,7 @@ def test_a_row_of_the_assistants_log_is_read_whole():
     assert row.tags == {"lang": "en", "kind": "answer", "model": "openai/one", "prompt_version": "2"}
     assert row.contexts is not None
     assert row.contexts[0].document_id == "d1"
-    assert row.who is not None
+    assert row.usage.who is not None
 
 
 def masked(question, answer=None, *passages, own=(), **more):

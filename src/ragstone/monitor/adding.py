@@ -17,9 +17,10 @@ from functools import lru_cache
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.logged import Feedback, Logged
+from ragstone.monitor.logged import ExchangeUsage, Feedback, Logged
 from ragstone.records import Context
 
+NOTHING_TOLD = ExchangeUsage()
 DRAWS = 2**53
 
 
@@ -112,8 +113,24 @@ class Adder:
         self._db.executemany(
             "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
-                (n, row.question, row.answer, self._contexts(row.contexts), row.system, row.who, row.error)
+                (
+                    n,
+                    row.question,
+                    row.answer,
+                    self._contexts(row.contexts),
+                    row.system,
+                    row.usage.who,
+                    row.error,
+                )
                 for n, row in enumerate(rows, first)
+            ],
+        )
+        self._db.executemany(
+            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (n, *msgspec.structs.astuple(row.usage))
+                for n, row in enumerate(rows, first)
+                if row.usage != NOTHING_TOLD
             ],
         )
         self._db.executemany(

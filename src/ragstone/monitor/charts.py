@@ -8,6 +8,7 @@ from typing import Any
 from ragstone.monitor.alarms import Alarm
 from ragstone.monitor.cells import DayCell, Trend, TrendPoint, trends
 from ragstone.monitor.judged import THUMB
+from ragstone.monitor.use import ApplicationUse
 from ragstone.records import STATUSES
 from ragstone.report.charts import Spec
 from ragstone.report.document import Chart, ChartPanel
@@ -21,6 +22,14 @@ SHOWN_VALUES = 12
 
 HEIGHT, SMALL_HEIGHT = 170, 96  # pixels
 NARROWEST = 0.2  # that an axis of means spans
+USE = {
+    "Who asked": {"Users": "users", "Conversations": "conversations"},
+    "Latency in seconds": {"Median": "latency_p50", "95 % within": "latency_p95"},
+    "Tokens an exchange": {"Mean": "tokens"},
+    "Cost in USD": {"Sum": "usd"},
+}
+"""Title of a chart of use -> its lines, as fields of UseOfPeriod."""
+
 EMPTY_HEAD = ("Mean", "95 % interval", "Scored", "Not scored")
 
 
@@ -192,12 +201,7 @@ def _spec(
     small: bool = False,
 ) -> Spec:
     several = len({course.judge for course in courses}) > 1
-    across: dict[str, Any] = {
-        "field": "d",
-        "type": "temporal",
-        "scale": {"type": "utc"},
-        "axis": {"title": None, "format": "%-d %b", "tickCount": 3 if small else 6, "grid": False},
-    }
+    across = _across(small=small)
     up: dict[str, Any] = {
         "type": "quantitative",
         "scale": {"domain": domain, "clamp": True},
@@ -230,6 +234,74 @@ def _spec(
         "encoding": {"x": across, **who},
         "layer": layers,
     }
+
+
+def _across(*, small: bool = False) -> dict[str, Any]:
+    """Return the axis of time."""
+    return {
+        "field": "d",
+        "type": "temporal",
+        "scale": {"type": "utc"},
+        "axis": {"title": None, "format": "%-d %b", "tickCount": 3 if small else 6, "grid": False},
+    }
+
+
+def use_charts(use: ApplicationUse) -> list[Chart]:
+    """Return the course of who asked, and of what answers took; what the log does not tell has none."""
+    return [
+        _use_chart(f"use-{at}", title, known, use)
+        for at, (title, lines) in enumerate(USE.items())
+        if (
+            known := {
+                label: field
+                for label, field in lines.items()
+                if any(getattr(one, field) is not None for one in use.periods)
+            }
+        )
+    ]
+
+
+def _use_chart(name: str, title: str, lines: Mapping[str, str], use: ApplicationUse) -> Chart:
+    values = [
+        {"d": one.day.isoformat(), "v": round(value, 6), "s": label}
+        for label, field in lines.items()
+        for one in use.periods
+        if (value := getattr(one, field)) is not None
+    ]
+    up = {
+        "field": "v",
+        "type": "quantitative",
+        "scale": {"zero": True},
+        "axis": {"title": None, "tickCount": 3},
+    }
+    spec: Spec = {
+        "data": {"values": values},
+        "height": HEIGHT,
+        "mark": {"type": "line", "strokeWidth": 1.5, "point": True},
+        "encoding": {
+            "x": _across(),
+            "y": up,
+            "color": {"field": "s", "type": "nominal", "legend": {"title": None} if len(lines) > 1 else None},
+        },
+    }
+    rows = [
+        [
+            _day(one.day, use.span),
+            *("" if value is None else f"{value:,.6g}" for value in found),
+            count(one.n),
+        ]
+        for one in use.periods
+        for found in [[getattr(one, field) for field in lines.values()]]
+    ]
+    said = f"{title} by {use.span}, {use.periods[0].day} to {use.periods[-1].day}."
+    return Chart(
+        name=name,
+        title=title,
+        said=said,
+        spec=spec,
+        head=[use.span.capitalize(), *lines, "Exchanges"],
+        rows=rows,
+    )
 
 
 def _tooltip() -> list[Spec]:

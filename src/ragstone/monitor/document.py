@@ -11,6 +11,7 @@ from ragstone.monitor.charts import FIRST
 from ragstone.monitor.gaps import Gap
 from ragstone.monitor.judged import PEOPLE, cannot_drift
 from ragstone.monitor.look import RECENT_DAYS, Look, MetricRow
+from ragstone.monitor.use import use_words
 from ragstone.records import STATUSES
 from ragstone.report.document import (
     Block,
@@ -149,7 +150,15 @@ def _courses(look: Look) -> list[Block]:
         SurfacePart(look.charts, kind="courses", where="page"),
     ]
     groups = [Heading("By group", anchor="groups", where="page"), ChartPanels(panels=look.panels)]
-    return (trends if look.charts else []) + (groups if look.panels else [])
+    use = [
+        Heading("Use", anchor="use", where="page"),
+        SurfacePart(look.use_charts, kind="courses", where="page"),
+    ]
+    return [
+        *(trends if look.charts else []),
+        *(groups if look.panels else []),
+        *(use if look.use_charts else []),
+    ]
 
 
 def _metrics(look: Look) -> list[Block]:
@@ -423,6 +432,7 @@ def held_words(look: Look) -> list[tuple[str, str]]:
             f"{count(held.n_sampled)}{share}, {count(held.n_judged)} judged by all, {count(look.left)} left",
         ),
         ("feedback of people", f"on {plural(held.n_feedback, 'exchange')}"),
+        *use_words(look.use.whole),
         ("spent today", _spent(look)),
         ("frozen answers", _frozen(look)),
     ]

@@ -12,21 +12,49 @@ from ragstone.config import MonitorSection
 from ragstone.dataset.logs.exchange import Columns, as_quality, cell, exchange_of, first_of, seconds_of
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Context
-from ragstone.tables.names import FEEDBACK, PEOPLE, TAG_NAMES, TIMES
+from ragstone.tables.interchange.values import amount_in, count_in
+from ragstone.tables.names import (
+    CONVERSATIONS,
+    COSTS,
+    FEEDBACK,
+    LATENCIES_MS,
+    LATENCIES_S,
+    TAG_NAMES,
+    TIMES,
+    TOKENS,
+    USAGES,
+    USERS,
+)
 from ragstone.tables.reading import question_key
 
 SAID = (None, "thumb", "feedback", "correction", "rating")
 """Metrics of labels that are people's feedback; others are what annotators found."""
 
+MOST_TOKENS = 10**12  # of an answer: what is more is no count, and no number that SQLite holds
 LONGEST_VALUE = 200  # characters of a tag
 MOST_TAGS = 32  # of one row
+
+
+class ExchangeUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asked, as keyed digests, and what the answer took; tokens: in and out. None: nobody tells."""
+
+    user: str | None = None
+    conversation: str | None = None
+    latency_s: float | None = None
+    tokens: int | None = None
+    usd: float | None = None
+
+    @property
+    def who(self) -> str | None:
+        """The conversation, else the user."""
+        return self.conversation or self.user
 
 
 class Logged(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange. time: seconds since 1970, None where the row tells none. feedback: from 0 to 1.
 
     name: the id that the row has, else one made of its question, as answer sheets have it.
-    digest: what it is known by, see identity. who: a keyed digest of the conversation, else of the user.
+    digest: what it is known by, see identity.
     """
 
     name: str
@@ -40,7 +68,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     feedback: float | None = None
     correction: str | None = None
     error: str | None = None
-    who: str | None = None
+    usage: ExchangeUsage = ExchangeUsage()
 
     @property
     def day(self) -> date | None:
@@ -94,15 +122,26 @@ class Reader:
             contexts=found.contexts,
             tags=self._tags_of(raw),
             feedback=self._score(first_of(raw, self._feedback)),
-            who=self._who(raw),
+            usage=self._usage(raw),
             error=error.strip() if isinstance(error, str) and error.strip() else None,
         )
 
     def _identity(self, parts: Sequence[object]) -> bytes:
         return identity(parts, self._key)
 
-    def _who(self, raw: Mapping[str, Any]) -> str | None:
-        given = first_of(raw, PEOPLE)
+    def _usage(self, raw: Mapping[str, Any]) -> ExchangeUsage:
+        took = amount_in(first_of(raw, LATENCIES_S))
+        milliseconds = amount_in(first_of(raw, LATENCIES_MS)) if took is None else None
+        return ExchangeUsage(
+            user=self._who(raw, USERS),
+            conversation=self._who(raw, CONVERSATIONS),
+            latency_s=took if milliseconds is None else milliseconds / 1000,
+            tokens=_tokens(raw),
+            usd=amount_in(first_of(raw, COSTS)),
+        )
+
+    def _who(self, raw: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+        given = first_of(raw, columns)
         return self._identity(["who", str(given)]).hex() if isinstance(given, str | int) else None
 
     def _said(self, raw: Mapping[str, Any]) -> Feedback | None:
@@ -164,6 +203,20 @@ def identity(parts: Sequence[object], key: bytes) -> bytes:
         encoded = repr(part).encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.digest()
+
+
+def _tokens(raw: Mapping[str, Any]) -> int | None:
+    """Return the tokens of an answer: the total, else those in and out."""
+    inside = first_of(raw, USAGES)
+    given = (
+        inside
+        if isinstance(inside, Mapping)
+        else {name: raw.get(name) for name in sum(TOKENS, ()) if "_" in name}
+    )
+    total, *parts = (count_in(given, names) for names in TOKENS)
+    known = [n for n in parts if n is not None]
+    tokens = total if total is not None or not known else sum(known)
+    return tokens if tokens is not None and tokens <= MOST_TOKENS else None
 
 
 def _plain_names(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,12 +13,13 @@ from ragstone.config import MonitorSection
 from ragstone.monitor.alarms import Alarm, alarms, open_among
 from ragstone.monitor.canaries import Canaries
 from ragstone.monitor.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
-from ragstone.monitor.charts import drawn_metrics, metric_charts, tag_panels
+from ragstone.monitor.charts import drawn_metrics, metric_charts, tag_panels, use_charts
 from ragstone.monitor.gaps import Gap, KeptGaps, load_gaps
 from ragstone.monitor.judged import PEOPLE
 from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.showing import StoredExchange, shown
 from ragstone.monitor.store import MonitorStore
+from ragstone.monitor.use import ApplicationUse, read_use
 from ragstone.report.document import Chart, ChartPanel
 from ragstone.report.summary import Calls
 
@@ -152,6 +153,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     left: int
     gaps: KeptGaps | None
     charts: list[Chart]
+    use: ApplicationUse
+    use_charts: list[Chart]
     panels: list[ChartPanel]
     questions: list[Open]
     cards: list[ReportCard]
@@ -184,6 +187,7 @@ def look_at(
     raised = alarms(cells, section, canaries=canaries, today=today, best=best)
     kept = load_gaps(store)
     metrics = drawn_metrics(best, cells)
+    use = read_use(store.connection, held.last)
     return Look(
         today=today,
         overview=held,
@@ -198,6 +202,8 @@ def look_at(
         left=store.count_due(judges),
         gaps=kept,
         charts=metric_charts(cells, metrics, raised),
+        use=use,
+        use_charts=use_charts(use),
         panels=tag_panels(cells, metrics, section.tags, raised),
         questions=worst_of(store.connection, since, kept.gaps if kept else ()),
         cards=list(cards),
@@ -245,8 +251,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     judged: exchanges that all judges have judged now. given: judgements made elsewhere that found their
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
-    canaries: whether they were judged again now. gaps: those that were found last; page: where
-    the page is.
+    canaries: whether they were judged again now. gaps: those that were found last; use: how
+    much the application was used, and what that took; page: where the page is.
     """
 
     store: str
@@ -261,6 +267,7 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     alarms: list[Alarm]
     canaries: bool = False
     gaps: KeptGaps | None = None
+    use: ApplicationUse | None = None
     page: str | None = None
 
     @property

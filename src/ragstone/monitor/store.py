@@ -26,7 +26,7 @@ from ragstone.records import Answer
 from ragstone.tables.sqlite import open_database
 
 FILE = "monitor.sqlite"
-FORMAT = 1  # PRAGMA user_version; a newer one is refused
+FORMAT = 2  # PRAGMA user_version; a newer one is refused
 TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
     # How far each file was read, by its inode, see reading.py.
@@ -41,6 +41,9 @@ TABLES = (
     # contexts: JSON, a list of [passage, id, document_id, score]; null where they are unknown.
     "CREATE TABLE IF NOT EXISTS texts (n INTEGER PRIMARY KEY, question TEXT NOT NULL, answer TEXT,"
     " contexts TEXT, system TEXT, who TEXT, error TEXT)",
+    # What exchanges tell of who asked, as digests, and of what the answer took; since format 2.
+    "CREATE TABLE IF NOT EXISTS usage (exchange INTEGER PRIMARY KEY, user TEXT, conversation TEXT,"
+    " latency_s REAL, tokens INTEGER, usd REAL)",
     "CREATE TABLE IF NOT EXISTS passages (n INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text TEXT)",
     "CREATE TABLE IF NOT EXISTS tag_values (n INTEGER PRIMARY KEY, tag TEXT NOT NULL, value TEXT NOT NULL,"
     " UNIQUE (tag, value))",

@@ -125,17 +125,20 @@ TAG_NAMES: Mapping[str, tuple[str, ...]] = {
 """What else a tag may be called in a log, besides its name and `metadata.NAME`."""
 
 FEEDBACK = ("feedback", "thumb", "thumbs", "user_feedback", "metadata.feedback", "metadata.thumb")
-PEOPLE = (
-    *(
-        "conversation_id",
-        "session_id",
-        "thread_id",
-        "user_id",
-        "user",
-        "conversationid",
-        "sessionid",
-        "userid",
-    ),
-    *("metadata.conversation_id", "metadata.session_id", "metadata.user_id"),
+CONVERSATIONS = (
+    *("conversation_id", "session_id", "thread_id", "conversationid", "sessionid"),
+    *("metadata.conversation_id", "metadata.session_id"),
 )
-"""Columns in which it is looked for who asked: the conversation, else the user."""
+USERS = ("user_id", "user", "userid", "metadata.user_id")
+"""Columns in which it is looked for who asked: the conversation and the user."""
+
+LATENCIES_S = ("latency_s", "latency_seconds", "duration_s", "metadata.latency_s", "metadata.duration_s")
+LATENCIES_MS = ("latency_ms", "duration_ms", "elapsed_ms", "metadata.latency_ms", "metadata.duration_ms")
+COSTS = ("cost_usd", "total_cost_usd", "metadata.cost_usd")
+USAGES = ("usage", "response.usage", "response.body.usage", "metadata.usage")
+TOKENS = (
+    ("total_tokens", "total"),
+    ("input", "input_tokens", "prompt_tokens"),
+    ("output", "output_tokens", "completion_tokens"),
+)
+"""Columns of what an answer took. Tokens stand in one of USAGES, or in the row: all, or those in and out."""

@@ -294,7 +294,7 @@ def finish(
     summary = msgspec.structs.replace(summary, gaps=kept)
     look = look_of(watcher.store, watcher.settings, [judge.name for judge in watcher.judges], today)
     page = write_monitor(watcher.store.path.parent, look)
-    return msgspec.structs.replace(summary, page=str(page)), look
+    return msgspec.structs.replace(summary, page=str(page), use=look.use), look
 
 
 def look_of(store: MonitorStore, settings: Settings, judges: Sequence[str], today: datetime.date) -> Look:
