@@ -18,8 +18,8 @@ class UseOfPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """The use of a day, of the week that begins with that Monday, or of the whole log from its first day.
 
     n: exchanges, judged or not. users, conversations: different ones, of those that the log names.
-    latency_p50, latency_p95: seconds, of n_latency exchanges. tokens: the mean of n_tokens; usd: the sum of n_usd. What no
-    exchange tells is None.
+    latency_p50, latency_p95: seconds, of n_latency exchanges. tokens: the mean of n_tokens; usd: the sum of
+    n_usd. What no exchange tells is None.
     """
 
     day: date

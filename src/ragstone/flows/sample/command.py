@@ -120,9 +120,7 @@ def sample(
         progress=bars,
     )
     _write(found, output, sheet, force=force)
-    _tell(found.summary, output, sheet, json=json)
-    if strict and (found.summary.missing or found.summary.log.malformed):
-        raise typer.Exit(UNSCORED)
+    _tell(found.summary, output, sheet, json=json, strict=strict)
 
 
 def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
@@ -146,8 +144,11 @@ def _write(found: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
         write_rows(sheet, found.answers, Answer, force=force)
 
 
-def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool) -> None:
-    """Show what the log held, what was taken, and what a reader must know before trusting it."""
+def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
+    """Show what the log held, what was taken, and what a reader must know before trusting it.
+
+    Exits with UNSCORED where strict is set and something is missing.
+    """
     if json:
         show_json(summary)
     else:
@@ -155,6 +156,8 @@ def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool) ->
     _tell_losses(summary)
     answers = f", {plural(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
     say(f"{plural(summary.taken, 'question')} in {output}{answers}.")
+    if strict and (summary.missing or summary.log.malformed):
+        raise typer.Exit(UNSCORED)
 
 
 def _tell_counts(summary: "SampleSummary") -> None:
