@@ -67,9 +67,10 @@ def test_a_time_that_cannot_be_understood_is_counted():
 
 def test_tags_are_those_of_the_row_and_the_columns_that_trends_are_shown_by():
     row = read(
-        {"q": "Why?", "tags": {"crop": "maize", "kind": "answer"}, "region": "north", "language": "en"}
+        {"q": "Why?", "tags": {"crop": "maize", "kind": "answer"}, "place": "north", "language": "en"},
+        tags=["crop", "place", "lang"],
     )
-    assert row.tags == {"crop": "maize", "kind": "answer", "region": "north", "lang": "en"}
+    assert row.tags == {"crop": "maize", "kind": "answer", "place": "north", "lang": "en"}
     shop = read({"q": "Why?", "shop": {"city": "Rome"}, "metadata": {"tier": 1}}, tags=["shop.city", "tier"])
     assert shop.tags == {"shop.city": "Rome", "tier": "1"}
     assert read({"q": "Why?", "channel": "web"}, strata=["channel"]).tags == {"channel": "web"}

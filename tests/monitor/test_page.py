@@ -10,7 +10,7 @@ import pytest
 from tests.report.conftest import card
 from tests.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.browser import opened_tab
-from tests.support.monitor_store import MODEL, fill, row
+from tests.support.monitor_store import MODEL, TAGS, fill, row
 
 from ragstone.config import MonitorSection
 from ragstone.monitor.alarms import NO_DRIFT
@@ -49,6 +49,7 @@ def log(n_days=N_DAYS):
 
 
 def look_of(folder, rows, cards=(), **section):
+    section = {"tags": TAGS, **section}
     with fill(folder, rows, **section) as store:
         gaps = find_gaps(missed_in(store.connection, since=date(2026, 4, 3)))
         keep_gaps(store, gaps, found=TODAY, since=date(2026, 4, 3))
@@ -130,7 +131,7 @@ def test_a_report_card_says_how_far_a_judge_can_be_trusted(tmp_path):
 
 def test_an_empty_store_and_a_short_log_say_that_it_is_too_early(tmp_path):
     with fill(tmp_path / "empty", []) as store:
-        nothing = look_at(store, MonitorSection(), today=TODAY, judges=[])
+        nothing = look_at(store, MonitorSection(tags=TAGS), today=TODAY, judges=[])
     html = render_monitor(nothing)
     assert "No exchange has been judged yet." in html
     assert "Nobody has looked for gaps yet" in html

@@ -4,6 +4,7 @@ import gzip
 import json
 
 import pytest
+from tests.support.monitor_store import TAGS
 
 from ragstone.config import MonitorSection
 from ragstone.errors import DataError
@@ -11,7 +12,7 @@ from ragstone.monitor.logged import Masker
 from ragstone.monitor.reading import ReadCounts, new_rows, present_files, take_log
 from ragstone.monitor.store import MonitorStore
 
-SECTION = MonitorSection()
+SECTION = MonitorSection(tags=TAGS)
 
 
 def write(path, *rows):

@@ -5,7 +5,7 @@ import sqlite3
 
 import msgspec
 import pytest
-from tests.support.monitor_store import fill
+from tests.support.monitor_store import TAGS, fill
 from tests.support.monitor_store import row as monitor_row
 
 from ragstone.config import MonitorSection
@@ -30,12 +30,12 @@ def row(n, day=1, **more):
         "answer": f"So {n}.",
         "time": f"2026-01-0{day}T10:00:00Z",
     }
-    return Reader(MonitorSection(), KEY).read({**given, **more})
+    return Reader(MonitorSection(tags=TAGS), KEY).read({**given, **more})
 
 
 def opened(tmp_path, rows=(), **section):
     store = MonitorStore(tmp_path / "store", key=KEY)
-    chosen = MonitorSection(**section)
+    chosen = MonitorSection(tags=TAGS, **section)
     store.declare(chosen)
     store.add(store.adder(chosen), rows)
     return store
@@ -55,14 +55,14 @@ def keep(store, *scores, judges=("answered",)):
 
 def test_an_exchange_is_kept_once_however_often_it_is_read(tmp_path):
     with opened(tmp_path) as store:
-        adder = store.adder(MonitorSection())
+        adder = store.adder(MonitorSection(tags=TAGS))
         assert store.add(adder, [row(1), row(1), row(2)]) == 2
         assert store.add(adder, [row(2), row(3)]) == 1
         assert store.overview().n_exchanges == 3
     assert has_store(tmp_path / "store")
     assert not has_store(tmp_path)
     with opened(tmp_path) as again:
-        assert again.add(again.adder(MonitorSection()), [row(1)]) == 0
+        assert again.add(again.adder(MonitorSection(tags=TAGS)), [row(1)]) == 0
         assert again.key == KEY  # digests stay the same
 
 
@@ -137,7 +137,7 @@ def test_labels_become_shares(tmp_path):
 
 def test_what_people_say_is_a_metric_whenever_they_say_it(tmp_path):
     with opened(tmp_path, [row(1, feedback="up"), row(2)]) as store:
-        adder = store.adder(MonitorSection())
+        adder = store.adder(MonitorSection(tags=TAGS))
         assert [(cell.metric, cell.judge, cell.wx, cell.n) for cell in store.cells(tag="")] == [
             ("feedback", "people", 1.0, 1)
         ]
@@ -221,7 +221,7 @@ def test_a_higher_rate_takes_what_the_lower_one_took_and_more(tmp_path):
 
 
 def test_scores_made_elsewhere_find_their_exchange_by_its_id(tmp_path):
-    no_id = Reader(MonitorSection(), KEY)
+    no_id = Reader(MonitorSection(tags=TAGS), KEY)
     twice = [no_id.read({"question": "Why?", "answer": text, "time": 1.7e9}) for text in ("So.", "No.")]
     with opened(tmp_path, [row(1), *twice], rate=0.001) as store:
         given = [("x1", score(1.0)), (twice[0].name, score(0.0)), (f"{twice[0].name}-2", score(0.5))]
@@ -287,7 +287,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(tmp_path):
     with opened(tmp_path) as store:
         broken = msgspec.structs.replace(row(2), name=object())
         with pytest.raises(DataError, match="cannot be used"):
-            store.add(store.adder(MonitorSection()), [row(1), broken])
+            store.add(store.adder(MonitorSection(tags=TAGS)), [row(1), broken])
         assert store.overview().n_exchanges == 0
 
 

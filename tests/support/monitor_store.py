@@ -1,5 +1,6 @@
 """A monitor's store with judged exchanges, without a model: what was read and what judges said of it."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from ragstone.monitor.logged import Logged, Reader
 from ragstone.monitor.store import MonitorStore
 
 BEGIN = date(2026, 3, 1)
+TAGS = ["crop", "region", "lang", "model", "prompt_version"]
 MODEL = "openai/judge"
 BEST = {
     "answered": "highest",
@@ -37,9 +39,11 @@ def row(name: str, *, day: int | None = 0, label: str | None = None, **given: ob
     return {**asked, "time": time, "label": label, **given}
 
 
-def fill(folder: Path, rows: list[dict[str, object]], **section: object) -> MonitorStore:
+def fill(
+    folder: Path, rows: list[dict[str, object]], tags: Sequence[str] = TAGS, **section: object
+) -> MonitorStore:
     """Return an open store that holds the rows and their scores."""
-    chosen = MonitorSection(**section)
+    chosen = MonitorSection(tags=[*tags], **section)
     store = MonitorStore(folder, key=b"k" * 32)
     store.declare(chosen)
     reader = Reader(chosen, b"k" * 32)

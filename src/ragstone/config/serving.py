@@ -107,9 +107,7 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     strata: list[str] = []
     at_least: Annotated[int, msgspec.Meta(ge=0)] = 0
     budget_per_day: str | None = None
-    tags: list[str] = msgspec.field(
-        default_factory=lambda: ["crop", "region", "lang", "model", "prompt_version"]
-    )
+    tags: list[str] = msgspec.field(default_factory=lambda: ["lang", "model", "prompt_version"])
     time: str | None = None
     question: str | None = None
     answer: str | None = None
