@@ -35,7 +35,8 @@ class RetrieversBench(Section, frozen=True, kw_only=True):
 
     chunkers: default `[chunk]` alone. embedders: default that of `[retrieve]` alone. rerankers: `none`, or
     what `by` of a rerank retriever may be. k: chunks that count; one search at the largest serves all.
-    measure: what the leaderboard is ordered by, at the first k.
+    measure: what the leaderboard is ordered by, at the first k. batch_size: questions that follow each other
+    in the file and are measured as one batch.
     """
 
     chunkers: list[ChunkSection] | None = None
@@ -44,6 +45,7 @@ class RetrieversBench(Section, frozen=True, kw_only=True):
     rerankers: list[str] = msgspec.field(default_factory=lambda: ["none"])
     k: list[Positive] = msgspec.field(default_factory=lambda: [5, 10])
     measure: str | None = None
+    batch_size: Positive = 110
 
 
 class LanguagesBench(Section, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ import msgspec
 from ragstone.agreement.judge_board import BoardPlace
 from ragstone.config import ChunkSection
 from ragstone.experiments.paired import PairedComparison
-from ragstone.retrieval.summary import ScoreQuality
+from ragstone.retrieval.summary import GroupMeasures, ScoreQuality
 from ragstone.statistics import Estimate
 
 
@@ -56,7 +56,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     with this one, None for the best itself. measures: k -> measure -> mean over the questions, each at this
     k. by_lang, by_tag: the leaderboard's measure in groups of the questions. rankings: the file of them.
     n_tied: questions whose order is in part a matter of chance (see QueryMeasures). scores: whether they tell
-    what is relevant, among the first k; None in files of older versions.
+    what is relevant, among the first k; None in files of older versions. batches: `OFFSET_COUNT` -> the
+    measures, at the first k, of these questions, in file order; empty where there are fewer than two.
     """
 
     place: int
@@ -70,6 +71,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     rankings: str
     n_tied: int
     scores: ScoreQuality | None = None
+    batches: dict[str, GroupMeasures] = {}
 
 
 class FoundByConfiguration(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from ragstone.monitor.cells import DayCell, Trend, TrendPoint, trends
 from ragstone.monitor.judged import THUMB
 from ragstone.monitor.use import ApplicationUse
 from ragstone.records import STATUSES
-from ragstone.report.charts import Spec
+from ragstone.report.charts import Spec, band_layers
 from ragstone.report.document import Chart, ChartPanel
 from ragstone.report.wording import count, number, plural, statuses
 
@@ -208,23 +208,7 @@ def _spec(
         "axis": {"title": None, "tickCount": 3},
     }
     who = {"color": {"field": "j", "type": "nominal", "legend": {"title": None}}} if several else {}
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "area", "opacity": 0.2, "clip": True},
-            "encoding": {"y": {**up, "field": "l"}, "y2": {"field": "h"}},
-        },
-        {"mark": {"type": "line", "strokeWidth": 1.5, "clip": True}, "encoding": {"y": {**up, "field": "m"}}},
-        {
-            "mark": {
-                "type": "point",
-                "filled": True,
-                "size": 14 if small else 22,
-                "opacity": 1,
-                "clip": True,
-            },
-            "encoding": {"y": {**up, "field": "m"}, "tooltip": _tooltip()},
-        },
-    ]
+    layers = band_layers(up, _tooltip(), size=14 if small else 22, shape={})
     layers += [
         _rule(marks, what, across) for what in ("alarm", "judge") if any(m["what"] == what for m in marks)
     ]

@@ -214,6 +214,21 @@ def _intervals(name: str, title: str, lines: Sequence[Interval], *, axis: str, o
     )
 
 
+def band_layers(up: Spec, tooltip: Sequence[Spec], *, size: int, shape: Spec) -> list[Spec]:
+    """Return lines with points and bands: the field m is the value, l and h are the interval's ends."""
+    return [
+        {
+            "mark": {"type": "area", "opacity": 0.2, "clip": True},
+            "encoding": {"y": {**up, "field": "l"}, "y2": {"field": "h"}},
+        },
+        {"mark": {"type": "line", "strokeWidth": 1.5, "clip": True}, "encoding": {"y": {**up, "field": "m"}}},
+        {
+            "mark": {"type": "point", "filled": True, "size": size, "opacity": 1, "clip": True},
+            "encoding": {"y": {**up, "field": "m"}, **shape, "tooltip": list(tooltip)},
+        },
+    ]
+
+
 def _row(line: Interval, *, several_groups: bool) -> list[str]:
     known = line.low is not None and line.high is not None
     ends = f"{number(line.low or 0.0)} to {number(line.high or 0.0)}" if known else "no interval"

@@ -314,28 +314,32 @@ def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int)
     """Return the means of each `size` questions that follow each other in `questions`, size at least 1."""
     if size < 1:
         raise ValueError(f"a batch of {size} questions: give at least one")
-    batches = [
-        _batch_of(queries, questions[start : start + size], start) for start in range(0, len(questions), size)
-    ]
-    full = [
-        batch
-        for start, batch in zip(range(0, len(questions), size), batches, strict=True)
-        if batch.n_questions and start + size <= len(questions)
-    ]
+    measured = batches_of(queries, questions, size)
+    batches = [_batch_of(queries, name, ids) for name, ids in measured.items()]
+    full = [batch for batch in batches if batch.name.endswith(f"_{size:05}")]
     measures = dict.fromkeys(name for batch in full for name in batch.means)
     spread = {name: _spread_of_means([b.means[name] for b in full if name in b.means]) for name in measures}
     return QuestionBatches(
         size=size,
-        batches=[batch for batch in batches if batch.n_questions],
+        batches=batches,
         n_spread=len(full),
         spread=spread if len(full) > 1 else {},
     )
 
 
-def _batch_of(queries: QueryMeasures, questions: Sequence[Question], start: int) -> QuestionBatch:
-    ids = [question.id for question in questions if question.id in queries.first_ranks]
+def batches_of(queries: QueryMeasures, questions: Sequence[Question], size: int) -> dict[str, list[str]]:
+    """Return the batches that hold a measured question: `OFFSET_COUNT` -> the ids of those, in file order."""
+    cut = [(start, questions[start : start + size]) for start in range(0, len(questions), size)]
+    batches = {
+        f"{start:05}_{len(some):05}": [one.id for one in some if one.id in queries.first_ranks]
+        for start, some in cut
+    }
+    return {name: ids for name, ids in batches.items() if ids}
+
+
+def _batch_of(queries: QueryMeasures, name: str, ids: Sequence[str]) -> QuestionBatch:
     return QuestionBatch(
-        name=f"{start:05}_{len(questions):05}",
+        name=name,
         n_questions=len(ids),
         means={name: mean for name, of in queries.values.items() if (mean := _mean_of(of, ids)) is not None},
     )

@@ -44,6 +44,30 @@ def test_leaderboard_as_json_is_one_document(grid):
     assert found["counts"]["questions"] == 4
 
 
+def test_measure_and_batch_size_of_the_command_go_before_the_file(grid):
+    ran = ragstone("bench", "retrievers", "--measure", "rank_score", "--batch-size", 3, "--json")
+    board = json.loads(ran.out)["leaderboard"]
+    assert board["measure"] == "rank_score@1"
+    for row in board["standings"]:
+        assert list(row["batches"]) == ["00000_00003", "00003_00003", "00006_00002"]
+        assert all("rank_score@1" in one["measures"] for one in row["batches"].values())
+    assert 'data-chart="batches-0-0"' in (grid / "runs/run-retrievers/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--measure", "rank", "rank_score"),
+        ("--batch-size", "0", "batch-size"),
+        ("--batch-size", "x", "batch-size"),
+    ],
+)
+def test_measure_that_is_none_and_batch_without_questions_are_refused(grid, option, value, told):
+    ran = ragstone("bench", "retrievers", option, value)
+    assert ran.code == 2
+    assert told in ran.err
+
+
 def test_configuration_that_fails_ends_with_five_only_if_strict(grid):
     with_rerankers(grid, "none", "openai/nobody")
     ran = ragstone("bench", "retrievers")

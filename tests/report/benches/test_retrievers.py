@@ -10,6 +10,7 @@ from ragstone.experiments.leaderboard import Configuration, FailedConfiguration,
 from ragstone.flows.bench_retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.report.benches.retrievers import BenchSummary, bench_document, draw, read_leaderboard
+from ragstone.report.render.html import charts_in
 from ragstone.report.summary import Calls
 from ragstone.retrieval.evaluate import measure_cut
 
@@ -40,7 +41,7 @@ def rankings(n_found, asked):
     ]
 
 
-def bench(words="What is it?", *, name="bm25", n_cells=3):
+def bench(words="What is it?", *, name="bm25", n_cells=3, batch=110):
     asked = questions(words)
     cells = [
         MeasuredConfiguration(
@@ -63,7 +64,7 @@ def bench(words="What is it?", *, name="bm25", n_cells=3):
     down = FailedConfiguration(
         configuration=Configuration(name="down", chunker=ChunkSection(), retriever="dense"), reason=words
     )
-    board = make_leaderboard(cells, [down], asked, "recall", why="of the test")
+    board = make_leaderboard(cells, [down], asked, "recall", why="of the test", batch=batch)
     return BenchSummary(
         name=words,
         version="0.1.0",
@@ -126,3 +127,28 @@ def test_folder_without_a_leaderboard_says_what_to_do(tmp_path):
     (tmp_path / "leaderboard.json").write_text("{}")
     with pytest.raises(DataError, match="not a leaderboard that this version"):
         read_leaderboard(tmp_path)
+
+
+def test_batches_are_a_table_in_the_terminal_and_lines_with_bands_on_the_page():
+    # 60 questions in batches of 25: 25, 25 and 10. bm250 finds all, bm251 the first 40, bm252 the first 20.
+    document = bench_document(bench(batch=25))
+    text = shown(document)
+    assert re.search(r"00000_00025 +25 +1\.00 +1\.00 +0\.80", text)
+    assert re.search(r"00025_00025 +25 +1\.00 +0\.60 +0\.00", text)
+    assert re.search(r"00050_00010 +10 +1\.00 +0\.00 +0\.00", text)
+    assert "bm250 is highest, or as high as any, in 3 of 3" in " ".join(text.split())
+    lead, rank_score = charts_in(document.blocks)
+    assert lead.title == "recall@1 by batches of questions, places 1 to 3"
+    assert rank_score.title.startswith("rank_score@1 by batches")
+    drawn = {(one["batch"], one["j"]): one for one in lead.spec["data"]["values"]}
+    assert len(drawn) == len(lead.rows) == 9
+    second = drawn["00025_00025", "2 bm251"]
+    assert second["m"] == pytest.approx(15 / 25)
+    assert second["l"] < second["m"] < second["h"]
+
+
+def test_more_configurations_than_colours_have_a_second_chart_and_one_batch_has_none():
+    titles = [chart.title for chart in charts_in(bench_document(bench(n_cells=9, batch=30)).blocks)]
+    assert [title.rpartition(", ")[2] for title in titles] == ["places 1 to 8", "places 9 to 9"] * 2
+    assert charts_in(bench_document(bench(batch=60)).blocks) == []
+    assert "By batches" not in shown(bench_document(bench(batch=60)))

@@ -18,7 +18,14 @@ from ragstone.experiments.leaderboard import (
 )
 from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable
 from ragstone.records import Question, Ranking
-from ragstone.retrieval.evaluate import QueryMeasures, groups_by_lang, groups_by_tag, mean_measures
+from ragstone.retrieval.evaluate import (
+    BATCH,
+    QueryMeasures,
+    batches_of,
+    groups_by_lang,
+    groups_by_tag,
+    mean_measures,
+)
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.retrieval.summary import ScoreQuality
 
@@ -44,11 +51,12 @@ def make_leaderboard(
     *,
     why: str,
     seed: int = 0,
+    batch: int = BATCH,
 ) -> Leaderboard:
     """Return the leaderboard of measured configurations, ordered by `measure` (without its k).
 
     A configuration that has no value of the measure (its results do not say where they stand) joins those
-    that failed, with the reason. Raises DataError if none is left, with the reasons.
+    that failed, with the reason. batch: questions in one. Raises DataError if none is left, with the reasons.
     """
     first_k = next(iter(cells[0].by_k)) if cells else 0
     label = label_of(measure, first_k)
@@ -79,7 +87,7 @@ def make_leaderboard(
         n_left_out=len(every - common),
         family=leaders.comparisons[0].family if leaders.comparisons else 0,
         standings=[
-            _standing(place, by_name[name], compared.get(name), questions, label, seed)
+            _standing(place, by_name[name], compared.get(name), questions, label, seed, batch=batch)
             for place, name in enumerate(leaders.means, 1)
         ],
         failed=everything,
@@ -99,11 +107,14 @@ def _standing(
     questions: Sequence[Question],
     label: str,
     seed: int,
+    *,
+    batch: int,
 ) -> Standing:
     queries = next(iter(cell.by_k.values()))
     lead = msgspec.structs.replace(queries, values={label: queries.values[label]})
     by_lang = groups_by_lang(lead, questions, seed=seed)
     by_tag = groups_by_tag(lead, questions, seed=seed)
+    batches = batches_of(queries, questions, batch)
     return Standing(
         place=place,
         configuration=cell.configuration,
@@ -119,6 +130,9 @@ def _standing(
         rankings=cell.file,
         n_tied=queries.n_tied,
         scores=cell.scores,
+        batches={name: mean_measures(queries, ids, seed=seed) for name, ids in batches.items()}
+        if len(batches) > 1
+        else {},
     )
 
 

@@ -1,5 +1,7 @@
 """`ragstone bench retrievers`: a grid of retrievers, or of languages."""
 
+from typing import Annotated
+
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
@@ -8,11 +10,24 @@ from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, Model, SeedOfRun
 from ragstone.console.printing import UNSCORED
 
+BoardMeasure = Annotated[
+    str | None,
+    typer.Option(
+        "--measure", help="Order by this measure, e.g. rank_score; default: [bench.retrievers] measure."
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option("--batch-size", min=1, help="Questions in a batch; default: [bench.retrievers] batch_size."),
+]
+
 
 @reads_rows
 @asks_models()
 def retrievers(
     *,
+    measure: BoardMeasure = None,
+    batch_size: BatchSize = None,
     limit: Limit = None,
     seed: SeedOfRun = None,
     asking: Asking,
@@ -23,11 +38,20 @@ def retrievers(
 
     - `ragstone bench retrievers`
     - `ragstone bench retrievers --limit 50 --forecast`
+    - `ragstone bench retrievers --measure rank_score --batch-size 110`
     """
+    import msgspec
+
+    from ragstone.config import choose
     from ragstone.flows.bench_retrievers.grid import bench_folder, bench_retrievers, forecast_bench
     from ragstone.report.benches.retrievers import bench_document
 
     settings = grid_settings(asking, limit, seed)
+    given = {"measure": measure, "batch_size": batch_size}
+    chosen = {key: value for key, value in given.items() if value is not None}
+    settings = choose(
+        settings, "bench", retrievers=msgspec.structs.replace(settings.bench.retrievers, **chosen)
+    )
     asking.tell_forecast(lambda: forecast_bench(settings))
     summary = bench_retrievers(settings, **bench_options(asking))
     tell_bench(summary, bench_document, bench_folder(settings), json=asking.json)

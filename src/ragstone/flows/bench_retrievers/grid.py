@@ -109,7 +109,15 @@ async def _bench(
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             cells, failed = await _measure_all(bench, planned, session)
             calls, models = session.calls(), session.roles()
-        board = make_leaderboard(cells, failed, bench.questions, measure, why=why, seed=settings.run.seed)
+        board = make_leaderboard(
+            cells,
+            failed,
+            bench.questions,
+            measure,
+            why=why,
+            seed=settings.run.seed,
+            batch=settings.bench.retrievers.batch_size,
+        )
         summary = BenchSummary(
             name=settings.run.name,
             version=__version__,

@@ -13,6 +13,7 @@ from ragstone.experiments.leaderboard import (
     Standing,
     Timing,
 )
+from ragstone.report.benches.batches import batch_blocks
 from ragstone.report.document import (
     Block,
     Cell,
@@ -112,6 +113,7 @@ def bench_document(summary: BenchSummary) -> ReportDocument:
             *(_standings(board, k) for k in board.ks),
             *not_measured({one.configuration.name: one.reason for one in board.failed}),
             SurfacePart([*_speed(board), *_groups(board)], where="page"),
+            *batch_blocks(board),
             *_scores(board),
             *_differing(summary),
             Dots(title=board.measure, dots=[_dot(row, board) for row in board.standings]),
