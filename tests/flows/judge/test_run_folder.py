@@ -147,3 +147,10 @@ def test_a_page_of_a_file_of_judgements_stands_beside_it(folder, sheet):
     assert "containment" in (folder / "j.html").read_text("utf-8")
     (folder / "empty.jsonl").write_text("")
     assert ragstone("report", "empty.jsonl").code == 2
+
+
+def test_a_report_of_a_sheet_says_how_to_judge_it(folder, sheet):
+    ran = ragstone("report", sheet)
+    assert ran.code == 2
+    assert f"ragstone judge {sheet} --judge coverage" in " ".join(ran.err.split())
+    assert not list(folder.glob("*.html"))

@@ -1,6 +1,7 @@
 """A file of judgements that is in no run -> one page of them, as far as judgements alone tell."""
 
 from pathlib import Path
+from shlex import quote
 
 from ragstone.errors import DataError
 from ragstone.judging import summarise
@@ -23,7 +24,15 @@ def write_bare_report(path: Path, *, bounds: bool = False) -> Path:
 
 def bare_run(path: Path, sheet: Path | None = None) -> Run:
     """Return the run of a file of judgements, with the answers of a sheet. Raises DataError."""
-    judgements = list(read_rows(path, Judgement))
+    try:
+        judgements = list(read_rows(path, Judgement))
+    except DataError:
+        if _is_sheet(path):
+            raise DataError(
+                f"{path} holds answers without judgements. Judge them first: "
+                f"ragstone judge {quote(str(path))} --judge coverage --judge grounding"
+            ) from None
+        raise
     if not judgements:
         raise DataError(f"{path}: the file holds no judgements. Name one that `ragstone judge` wrote.")
     summary = judgements_alone(path.stem, summarise(judgements), cascade_savings(judgements))
@@ -38,3 +47,11 @@ def bare_run(path: Path, sheet: Path | None = None) -> Run:
         titles={},
         evidence={},
     )
+
+
+def _is_sheet(path: Path) -> bool:
+    """Return whether a file begins with an answer."""
+    try:
+        return next(iter(read_rows(path, Answer)), None) is not None
+    except DataError:
+        return False
