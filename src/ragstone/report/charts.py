@@ -20,6 +20,8 @@ Spec = dict[str, Any]
 STEP = 26  # pixels a line
 SHOWN_VALUES = 30  # values of a tag in one chart: of more, those with the most rows
 SHOWN_SYSTEMS = 8  # colours that can be told apart
+NARROWEST = 0.2  # of the scale, that an axis spans: a smaller difference must not look large
+EDGE = 0.03  # of what is shown, above and below it
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +214,16 @@ def _intervals(name: str, title: str, lines: Sequence[Interval], *, axis: str, o
         head=head,
         rows=[_row(line, several_groups=len(groups) > 1) for line in lines],
     )
+
+
+def axis_ends(shown: Sequence[float], scale: tuple[float, float] | None = None) -> list[float]:
+    """Return the ends of an axis: all that is shown is on it, and a fifth of the scale (0 to 1) at least."""
+    low, high = min(shown), max(shown)
+    low, high = low - EDGE * (high - low), high + EDGE * (high - low)
+    least, most = scale or (0.0, 1.0)
+    missing = max(0.0, NARROWEST * (most - least) - (high - low))
+    low, high = max(least, low - missing / 2), min(most, high + missing / 2)
+    return [low, high] if high > low else [low - 0.5, high + 0.5]
 
 
 def band_layers(up: Spec, tooltip: Sequence[Spec], *, size: int, shape: Spec) -> list[Spec]:

@@ -5,15 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.judging.summary import MetricSummary
-from ragstone.report.charts import SHOWN_SYSTEMS, Spec
+from ragstone.report.charts import SHOWN_SYSTEMS, Spec, axis_ends
 from ragstone.report.document import Chart
 from ragstone.report.wording import count, number, plural
 
 HEIGHT = 240  # pixels
-NARROWEST = 0.2  # of the scale, that an axis spans: a smaller difference must not look large
-
-
-EDGE = 0.03  # of what is shown, above and below it
 
 
 class RunStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +100,8 @@ def _spec(
         "scale": {"domain": [0.5, len(steps) + 0.5], "nice": False},
         "axis": {"title": "run", "grid": False, "tickMinStep": 1, "format": "d"},
     }
-    up: Spec = {"type": "quantitative", "scale": {"domain": _domain(points, scale)}, "title": axis}
+    ends = [end for point in points for end in (point.low, point.high, point.value) if end is not None]
+    up: Spec = {"type": "quantitative", "scale": {"domain": axis_ends(ends, scale)}, "title": axis}
     several = 1 < len(lines) <= SHOWN_SYSTEMS
     by_line: Spec = {"field": "line", "type": "nominal", "sort": None, "legend": {"title": None}}
     changed = _changed(steps)
@@ -160,14 +157,3 @@ def _marks(changed: Sequence[Spec], across: Spec) -> Spec:
 
 def _tooltip(*fields: str) -> list[Spec]:
     return [{"field": name, "type": "nominal"} for name in fields]
-
-
-def _domain(points: Sequence[_ShownMean], scale: tuple[float, float] | None) -> list[float]:
-    """Return the ends of the axis: all intervals are on it, and a fifth of the scale at least."""
-    ends = [end for point in points for end in (point.low, point.high, point.value) if end is not None]
-    low, high = min(ends), max(ends)
-    low, high = low - EDGE * (high - low), high + EDGE * (high - low)
-    least, most = scale or (0.0, 1.0)
-    missing = max(0.0, NARROWEST * (most - least) - (high - low))
-    low, high = max(least, low - missing / 2), min(most, high + missing / 2)
-    return [low, high] if high > low else [low - 0.5, high + 0.5]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ragstone.experiments.leaderboard import Leaderboard, Standing
-from ragstone.report.charts import SHOWN_SYSTEMS, Spec, band_layers
+from ragstone.report.charts import SHOWN_SYSTEMS, Spec, axis_ends, band_layers
 from ragstone.report.document import Block, Chart, Column, Heading, Made, Paragraph, table_of
 from ragstone.report.wording import count, interval, number, plural
 
@@ -97,7 +97,8 @@ def _chart(measure: str, rows: Sequence[Standing], names: Sequence[str], name: s
         "scale": {"domain": [1, len(names)], "nice": False},
         "axis": {"title": "batch, in the order of the file", "grid": False, "tickMinStep": 1, "format": "d"},
     }
-    up: Spec = {"type": "quantitative", "scale": {"domain": [0, 1]}, "title": measure}
+    ends = [one[end] for one in values for end in ("m", "l", "h") if one[end] is not None]
+    up: Spec = {"type": "quantitative", "scale": {"domain": axis_ends(ends or (0.0, 1.0))}, "title": measure}
     several = len(rows) > 1
     spec: Spec = {
         "data": {"values": values},
