@@ -59,9 +59,10 @@ from ragstone.llm.site import message_of
 from ragstone.llm.transport import refused_extra
 from ragstone.llm.untrusted import defuse
 from ragstone.privacy import names as masked_names
-from ragstone.privacy import phones
+from ragstone.privacy import phones, reversible
 from ragstone.privacy.masking import mask_personal_data, own_words
 from ragstone.privacy.numbers import _IDS
+from ragstone.privacy.reversible import ReversibleMask
 from ragstone.records import Document
 from ragstone.report.render.markdown import escape, plain
 from ragstone.retrieval.remote import _spaced, locate
@@ -193,6 +194,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.logs.quality": as_quality,
     "dataset.logs.standing": why_left_out,
     "privacy": mask_personal_data,
+    "privacy.reversible": lambda text: ReversibleMask([[text, "Call 030 1234567."]]),
     "privacy.own": lambda text: mask_personal_data(text, own_words(["maize", "/A-\\d+/"])),
     "dataset.mentions": checks.mention_of_context,
     "dataset.passages": plan.has_substance,
@@ -270,6 +272,9 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
     "privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
     "privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
+    "privacy.reversible:_pattern": lambda: [
+        reversible._pattern(["030 1234567", "ann@farm.example"], "Row 1")
+    ],
     "privacy.masking:_checked": list,  # the user's own expression
     "dataset.checks:_compiled": lambda: checks._patterns().values(),
     "dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],

@@ -63,10 +63,15 @@ def _finished(marked: str, repeated: Sequence[tuple[str, str]], keep: str) -> st
     for placed, written in repeated:
         if len(written) > LONGEST:
             marked = marked.replace(written, placed)
-    short = [(placed, _wherever(written)) for placed, written in repeated if len(written) <= LONGEST]
+    short = [(placed, written) for placed, written in repeated if len(written) <= LONGEST]
+    return _pattern([written for _, written in short], keep).sub(placeholder, marked)
+
+
+def _pattern(values: Sequence[str], keep: str) -> re.Pattern[str]:
+    """Return the pattern of a mark, of what is kept, and of each value: a group for each."""
     kept = [re.escape(keep)] if keep else []
-    patterns = [MARKED.pattern, *kept, *(f"({pattern})" for _, pattern in short)]
-    return re.sub("|".join(patterns), placeholder, marked, flags=re.IGNORECASE)
+    patterns = [MARKED.pattern, *kept, *(f"({_wherever(value)})" for value in values)]
+    return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 def _wherever(written: str) -> str:
