@@ -67,7 +67,7 @@ def test_once_finishes_what_is_in_flight_and_keeps_it_in_the_partial_file(tmp_pa
         n_asked = stats(base_url)["n_requests"]
         assert stats(base_url)["n_answered"] == n_asked < N_ANSWERS
         rows = partial(tmp_path / "judgements.jsonl", Judgement)
-        found = f"{n_asked} of 60 judgements stand in judgements.jsonl.partial"
+        found = f"{n_asked} of 60 judgements are in judgements.jsonl.partial"
         assert said == f"ragstone: stopped. {found}. {GO_ON}"
         assert stopped.returncode == 2
         assert [row.question_id for row in rows] == [f"q{n}" for n in range(n_asked)]
@@ -103,7 +103,7 @@ def test_an_endpoint_that_hangs_is_not_waited_for(tmp_path):
         stopped = start(tmp_path)
         wait_for(base_url, "n_requests", 4)
         said, took_s = interrupt(stopped)
-    assert said == f"ragstone: stopped. 0 of 60 judgements stand in judgements.jsonl.partial. {GO_ON}"
+    assert said == f"ragstone: stopped. 0 of 60 judgements are in judgements.jsonl.partial. {GO_ON}"
     assert stopped.returncode == 2
     assert took_s < STOP_S + STARTS_S
 
@@ -132,7 +132,7 @@ def test_answer_stops_like_judge(tmp_path):
         wait_for(base_url, "n_requests", N_ANSWERS // 3)
         said, _ = interrupt(stopped)
         n_rows = len(partial(tmp_path / "new.jsonl", Answer))
-        assert said == f"ragstone: stopped. {n_rows} of 60 answers stand in new.jsonl.partial. {GO_ON}"
+        assert said == f"ragstone: stopped. {n_rows} of 60 answers are in new.jsonl.partial. {GO_ON}"
         assert stopped.returncode == 2
         assert n_rows == stats(base_url)["n_answered"]
         assert not (tmp_path / "new.jsonl").exists()
@@ -153,7 +153,7 @@ def test_run_stops_like_judge_and_is_taken_up_again(tmp_path):
         said, _ = interrupt(stopped)
         [folder] = (tmp_path / "runs").iterdir()
         n_rows = len(partial(folder / "judgements.jsonl", Judgement))
-        assert f" {n_rows} of 120 judgements stand in " in said
+        assert f" {n_rows} of 120 judgements are in " in said
         assert said.endswith(GO_ON)
         assert stopped.returncode == 2
         assert n_rows == N_ANSWERS + stats(base_url)["n_answered"]
@@ -186,7 +186,7 @@ def test_a_model_that_is_generating_in_this_process_is_not_waited_for(tmp_path):
             break
         time.sleep(0.02)
     said, took_s = interrupt(stopped)
-    assert said == f"ragstone: stopped. 0 of 60 judgements stand in judgements.jsonl.partial. {GO_ON}"
+    assert said == f"ragstone: stopped. 0 of 60 judgements are in judgements.jsonl.partial. {GO_ON}"
     assert stopped.returncode == 2
     assert took_s < STOP_S + STARTS_S
 

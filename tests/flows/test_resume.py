@@ -91,7 +91,7 @@ def test_ctrl_c_and_sigterm_end_with_one_sentence_and_lose_nothing(tmp_path, num
         _, said = stopped.communicate(timeout=30)
         assert stopped.returncode == code
         assert said.splitlines()[-1].endswith(
-            " of 60 judgements stand in judgements.jsonl.partial. "
+            " of 60 judgements are in judgements.jsonl.partial. "
             "Finished calls are in the ledger: run the same command again to go on."
         )
         assert finish(start(tmp_path)) == 0

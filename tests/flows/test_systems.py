@@ -151,7 +151,7 @@ sheet = {{ kind = "sheet", path = "questions.jsonl" }}
     wrong = {
         "gone": "cannot be reached",
         "keyless": "no key. Set the environment variable NO_SUCH_KEY",
-        "nowhere": "is no address",
+        "nowhere": "is not an address",
         "lost": "has no 'lost'",
         "rag": "no model",
         "sheet": "no column holds the answer",

@@ -28,7 +28,7 @@ async def test_nobody_there_is_told_without_the_password():
 
 @pytest.mark.parametrize("url", ["localhost/ask", "", "http://", "ftp://a.org", "http://a.org:none/"])
 async def test_what_is_no_address_is_told(url):
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         await reach(url)
 
 

@@ -119,6 +119,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
             assert tab.axe() == []
             tab.page.click(f"text={QUESTIONS[2].question}")
             tab.page.wait_for_selector("text=the language is wrong or broken")
+            tab.page.wait_for_load_state("load")  # its keys
             tab.page.keyboard.press("u")
             tab.page.wait_for_selector("text=2 of 3 questions decided")
     assert [one.decision for one in read_decisions(log_path(path))] == ["edit", "accept", "reject", "undo"]

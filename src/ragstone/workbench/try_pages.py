@@ -159,7 +159,7 @@ def try_page(
         calls=asked_line(kept.trial.calls) if kept else "",
         models=_models(bench.settings, what),
         owner=person.may("owner"),
-        running=bench.jobs.running(_job(request, what)),
+        running=bench.jobs.running(_job(folder, what)),
     )
 
 
@@ -167,8 +167,8 @@ def _run_of(request: AnyRequest) -> str:
     return f"{request.path_params['index']}/{request.path_params['name']}"
 
 
-def _job(request: AnyRequest, what: str) -> str:
-    return f"{what} on {_run_of(request)}"
+def _job(folder: Path, what: str) -> str:
+    return f"{what} on {folder}"
 
 
 @post(HERE + "/check", status_code=200, sync_to_thread=True, guards=[OWNER])
@@ -248,7 +248,7 @@ def run(
     task, settings = _task(bench, folder, what, data)
     caps = parse_caps(data.budget.strip() or None)
     job = JudgeRun("trial", person.name, 0)
-    bench.jobs.begin(_job(request, what), job)
+    bench.jobs.begin(_job(folder, what), job)
 
     async def work(session: Session) -> int:
         trial = await try_on(task, session)
@@ -262,16 +262,16 @@ def run(
 
 
 @get(HERE + "/job", sync_to_thread=True)
-def job_of(request: AnyRequest, bench: AtWorkbench, what: FromPath[str]) -> JobState | None:
+def job_of(bench: AtWorkbench, folder: RunFolder, what: FromPath[str]) -> JobState | None:
     """Give how far the trial is; null where there was none since the server started."""
-    job = bench.jobs.of(_job(request, what))
+    job = bench.jobs.of(_job(folder, what))
     return job.state() if job else None
 
 
 @post(HERE + "/stop", status_code=200, sync_to_thread=True, guards=[OWNER])
-def stop(request: AnyRequest, bench: AtWorkbench, what: FromPath[str]) -> JobState | None:
+def stop(bench: AtWorkbench, folder: RunFolder, what: FromPath[str]) -> JobState | None:
     """Stop the trial: no more calls are made, those in flight come home and are in the ledger."""
-    job = bench.jobs.of(_job(request, what))
+    job = bench.jobs.of(_job(folder, what))
     if job is not None:
         job.stop()
     return job.state() if job else None

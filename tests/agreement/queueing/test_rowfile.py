@@ -206,5 +206,5 @@ def test_a_folder_that_cannot_be_written_to_is_told(tmp_path):
 def test_a_device_in_the_place_of_the_file_is_not_read(tmp_path):
     endless = tmp_path / "x.jsonl"
     endless.symlink_to("/dev/zero")
-    with pytest.raises(DataError, match="is no file"):
+    with pytest.raises(DataError, match="is not a file"):
         opened(endless).rows()

@@ -23,8 +23,8 @@ def test_a_key_tells_whose_it_is(tmp_path):
         (None, "cannot be read"),
         ("anna = ", "Its lines are"),
         ("", "holds no key"),
-        ('anna = "short"', "anna is no text of 16 characters"),
-        ("anna = 1234567890123456", "anna is no text"),
+        ('anna = "short"', "anna is not a text of at least 16 characters"),
+        ("anna = 1234567890123456", "anna is not a text"),
     ],
 )
 def test_a_file_that_holds_no_keys_is_told(tmp_path, text, words):

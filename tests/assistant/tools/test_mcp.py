@@ -119,7 +119,7 @@ async def test_a_tool_that_takes_too_long_fails_and_the_server_is_begun_anew():
         (McpServer(command=COMMAND, tools=["call"]), "has no tool 'call'. Did you mean 'calls'"),
         (McpServer(), "give `command`"),
         (McpServer(command=COMMAND, url="http://localhost/mcp"), "not both"),
-        (McpServer(url="localhost:8000"), "is no address"),
+        (McpServer(url="localhost:8000"), "is not an address"),
     ],
 )
 async def test_a_server_that_cannot_be_had_is_an_error_of_the_settings(server, words, monkeypatch):

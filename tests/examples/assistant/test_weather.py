@@ -164,7 +164,7 @@ async def test_a_key_in_the_address_is_kept_in_the_request(server):
 
 async def test_an_address_that_is_none_is_an_error_of_the_settings(server):
     options = WeatherOptions(**server.options() | {"geocoding_url": "localhost"})
-    with pytest.raises(ConfigError, match=r"^weather geocoding_url: url = 'localhost' is no address"):
+    with pytest.raises(ConfigError, match=r"^weather geocoding_url: url = 'localhost' is not an address"):
         async with weather_tool(options):
             pass
 

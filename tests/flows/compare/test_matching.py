@@ -153,7 +153,7 @@ def test_mixture_of_versions_is_refused():
 
 
 def test_nothing_is_no_run():
-    assert "may: it holds no judgements" in refusal(run([], "may"), run(judged(FIVE)))
+    assert "may: it has no judgements" in refusal(run([], "may"), run(judged(FIVE)))
 
 
 def test_mixture_of_scales_is_refused():

@@ -78,7 +78,7 @@ def test_a_file_that_exists_stays_as_it_is(judged):
         (("--test-share", 0.999), "questions apart, and none is left to fit on"),
         (("--yes-from", "nan"), "yes from nan: give a number"),
         (("-o", "containment.toml"), "a judge of this name comes with Ragstone"),
-        (("--yes-from", 2), "people said no of all 120 answers"),
+        (("--yes-from", 2), "people said no for all 120 answers"),
     ],
 )
 def test_a_mistake_is_told_and_nothing_is_written(judged, options, says):

@@ -93,7 +93,7 @@ def test_show_prints_the_prompt_as_the_model_gets_it(folder):
     assert [message["role"] for message in prompt["messages"]] == ["system", "user"]
     for message in prompt["messages"]:
         assert message["content"] in ran.out  # not a line of it broken
-    assert "examples  1 shown of 4" in ran.out
+    assert "examples  1 shown of 7" in ran.out
     assert "rubric@scale=0-10,shots=1, version 1" in ran.out
     assert prompt["schema"]["properties"]["correctness_score"] == {
         "type": "integer",

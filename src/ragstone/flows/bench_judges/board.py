@@ -269,13 +269,16 @@ def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) 
 def _able(
     judged: Sequence[JudgedRuns], wanted: set[Key], failed: Sequence[LeftOutCell]
 ) -> tuple[list[JudgedRuns], list[LeftOutCell]]:
-    """Return the cells that can be compared, and all others with their reasons. Raises DataError."""
+    """Return the cells that can be compared, and all others with their reasons. Raises DataError.
+
+    A baseline that nobody asked for, and that no answer is for, is passed over in silence.
+    """
     able, unable = [], list(failed)
     for one in judged:
         n_scored = len(wanted & scores_of(one.runs[0]).keys())
         if n_scored and n_scored >= LEAST_SCORED * len(wanted):
             able.append(one)
-        else:
+        elif not one.cell.added or set(statuses_of(one, wanted)) != {"not_applicable"}:
             told = no_scores(statuses_of(one, wanted), one.runs[0])
             reason = f"only {n_scored} of {len(wanted)} labelled answers have a score ({told})"
             unable.append(LeftOutCell(name=one.cell.name, reason=reason))
