@@ -24,6 +24,11 @@ pytestmark = [
     pytest.mark.server,
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning"),
+    # One that the collector closes after its loop has ended.
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <function BaseSubprocessTransport.__del__"
+        ":pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 
 
