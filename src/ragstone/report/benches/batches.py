@@ -97,8 +97,8 @@ def _chart(measure: str, rows: Sequence[Standing], names: Sequence[str], name: s
         "scale": {"domain": [1, len(names)], "nice": False},
         "axis": {"title": "batch, in the order of the file", "grid": False, "tickMinStep": 1, "format": "d"},
     }
-    ends = [one[end] for one in values for end in ("m", "l", "h") if one[end] is not None]
-    up: Spec = {"type": "quantitative", "scale": {"domain": axis_ends(ends or (0.0, 1.0))}, "title": measure}
+    shown = [one[end] for one in values for end in ("m", "l", "h") if one[end] is not None]
+    up: Spec = {"type": "quantitative", "scale": {"domain": axis_ends(shown or (0.0, 1.0))}, "title": measure}
     several = len(rows) > 1
     spec: Spec = {
         "data": {"values": values},
