@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.config import AgreeSection, RetrieveSection, Settings
-from ragstone.dataset.placing import PlacedEvidence
 from ragstone.judging import Judge, MetricSummary
 from ragstone.judging.finding import lacks
 from ragstone.judging.leaves import identities
@@ -21,6 +20,7 @@ from ragstone.version import __version__
 if TYPE_CHECKING:
     from ragstone.corpus.duplicates import Duplicate
     from ragstone.corpus.file import Skipped
+    from ragstone.dataset.placing import PlacedEvidence
 
 MOST_MESSAGE = 300  # characters of a message
 
@@ -245,7 +245,7 @@ def duplicate_notes(duplicates: "Sequence[Duplicate]", done: str) -> list[str]:
     return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {said}."]
 
 
-def evidence_notes(placed: PlacedEvidence) -> list[str]:
+def evidence_notes(placed: "PlacedEvidence") -> list[str]:
     """Return what to know of evidence whose documents have changed, or of which nobody can tell."""
     notes = []
     if placed.n_changed:
