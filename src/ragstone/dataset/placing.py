@@ -46,7 +46,7 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
     n_changed: int = 0
 
 
-class _Words(NamedTuple):
+class _EvidenceWords(NamedTuple):
     """The characters of evidence, what stood beside them, and the digest; empty where nobody knows."""
 
     before: str
@@ -55,13 +55,13 @@ class _Words(NamedTuple):
     digest: str
 
 
-class _Span(NamedTuple):
+class _PlacedSpan(NamedTuple):
     """A span to be placed: of which question, which of its evidence, and what it said."""
 
     question: int
     at: int
     start: int
-    known: _Words
+    known: _EvidenceWords
 
 
 def document_digest(text: str) -> str:
@@ -104,13 +104,13 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
     """
     texts = {one.id: one.text for one in documents}
     by_reference = _mostly_references(questions)
-    spans: dict[str, list[_Span]] = defaultdict(list)
+    spans: dict[str, list[_PlacedSpan]] = defaultdict(list)
     unknown: set[int] = set()
     for n, question in enumerate(questions):
         for at, span in enumerate(question.evidence or ()):
             known = _known(question, span, texts.get(span.document_id), by_reference)
             if known is not None and span.document_id in texts:
-                spans[span.document_id].append(_Span(n, at, span.start, known))
+                spans[span.document_id].append(_PlacedSpan(n, at, span.start, known))
             elif span.document_id in texts or not texts:
                 unknown.add(n)
     starts: dict[tuple[int, int], int | None] = {}
@@ -165,7 +165,7 @@ def _of_length(question: Question, span: Evidence) -> list[str]:
     return [text for text in references(question) if len(text) == span.end - span.start]
 
 
-def _known(question: Question, span: Evidence, text: str | None, by_reference: bool) -> _Words | None:
+def _known(question: Question, span: Evidence, text: str | None, by_reference: bool) -> _EvidenceWords | None:
     """Return what the evidence said when the question was made, None where it does not tell."""
     notes = question.metadata or {}
     if SOURCES in notes:
@@ -177,15 +177,15 @@ def _known(question: Question, span: Evidence, text: str | None, by_reference: b
         and len(question.evidence or ()) == 1
     ):
         words = quote.strip()
-        return _Words("", words, "", "") if len(words) == span.end - span.start else None
+        return _EvidenceWords("", words, "", "") if len(words) == span.end - span.start else None
     if not by_reference:
         return None
     found = _of_length(question, span)
     here = [words for words in found if text is not None and text.startswith(words, span.start)]
-    return next((_Words("", words, "", "") for words in (*here, *found)), None)
+    return next((_EvidenceWords("", words, "", "") for words in (*here, *found)), None)
 
 
-def _source_of(sources: object, span: Evidence) -> _Words | None:
+def _source_of(sources: object, span: Evidence) -> _EvidenceWords | None:
     """Return what is remembered of a span; None where it is of another one, or was written by hand."""
     try:
         known = msgspec.convert(sources, list[EvidenceSource])
@@ -195,11 +195,11 @@ def _source_of(sources: object, span: Evidence) -> _Words | None:
         if (one.document_id, one.start, one.end) == (span.document_id, span.start, span.end):
             before = min(span.start, BESIDE)
             text, end = one.text or "", before + span.end - span.start
-            return _Words(text[:before], text[before:end], text[end:], one.digest)
+            return _EvidenceWords(text[:before], text[before:end], text[end:], one.digest)
     return None
 
 
-def _places(spans: Sequence[_Span], text: str, now: str) -> list[int | None]:
+def _places(spans: Sequence[_PlacedSpan], text: str, now: str) -> list[int | None]:
     """Return where each span of a document begins; None where that is not certain. now: its digest."""
     possible = [[one.start] if one.known.digest == now else _found(one.known, text) for one in spans]
     shifts = {places[0] - one.start for one, places in zip(spans, possible, strict=True) if len(places) == 1}
@@ -214,7 +214,7 @@ def _chosen(start: int, places: Sequence[int], shifts: set[int]) -> int | None:
     return only[0] if len(only) == 1 else None
 
 
-def _found(known: _Words, text: str) -> list[int]:
+def _found(known: _EvidenceWords, text: str) -> list[int]:
     """Return where the words stand, with as much of what stood beside them as still does."""
     before, words, after, was = known
     for first, last in ((before, after), (before, ""), ("", after), ("", "")) if words else ():

@@ -43,7 +43,7 @@ class ApplicationUse(msgspec.Struct, frozen=True, kw_only=True):
     periods: list[UseOfPeriod]
 
 
-class _Row(NamedTuple):
+class _UsedRow(NamedTuple):
     day: int
     user: str | None
     conversation: str | None
@@ -55,7 +55,7 @@ class _Row(NamedTuple):
 def read_use(db: sqlite3.Connection, until: date | None) -> ApplicationUse:
     """Return the use of the exchanges that have a time, up to that day."""
     rows = [
-        _Row(*row)
+        _UsedRow(*row)
         for row in db.execute(
             "SELECT e.day, u.user, u.conversation, u.latency_s, u.tokens, u.usd FROM exchanges e"
             " LEFT JOIN usage u ON u.exchange = e.n WHERE e.day <= ? ORDER BY e.day",
@@ -63,7 +63,7 @@ def read_use(db: sqlite3.Connection, until: date | None) -> ApplicationUse:
         )
     ]
     weekly = len({row.day for row in rows}) > MOST_DAYS
-    parts: dict[date, list[_Row]] = {}
+    parts: dict[date, list[_UsedRow]] = {}
     for row in rows:
         day = date.fromordinal(row.day)
         parts.setdefault(day - timedelta(days=day.weekday()) if weekly else day, []).append(row)
@@ -74,7 +74,7 @@ def read_use(db: sqlite3.Connection, until: date | None) -> ApplicationUse:
     )
 
 
-def _use_of(day: date, rows: Sequence[_Row]) -> UseOfPeriod:
+def _use_of(day: date, rows: Sequence[_UsedRow]) -> UseOfPeriod:
     latencies = [row.latency_s for row in rows if row.latency_s is not None]
     tokens = [row.tokens for row in rows if row.tokens is not None]
     costs = [row.usd for row in rows if row.usd is not None]
