@@ -130,7 +130,7 @@ def _type_name(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's fo
         return _type_name(arguments[0] if arguments else kind.__origin__)
     if "Literal" in origin:
         return ", ".join(f"`{choice}`" for choice in arguments)
-    if "list" in origin:
+    if "list" in origin or "Sequence" in origin:
         return f"list of {_type_name(arguments[0])}"
     if "tuple" in origin:
         return f"[{', '.join(_type_name(argument) for argument in arguments)}]"

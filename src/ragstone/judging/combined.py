@@ -28,7 +28,7 @@ THEIR_OWN = (
 class CombinedJudge(JudgeFields, frozen=True, kw_only=True):
     """The keys of the kinds that are made of other judges."""
 
-    members: list[Member] = []
+    members: Sequence[Member] = []
 
     not_mine: ClassVar[Mapping[str, str]] = dict.fromkeys(("temperature", "samples", "reply"), THEIR_OWN)
 

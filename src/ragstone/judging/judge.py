@@ -30,6 +30,7 @@ KINDS: dict[str, str] = {
     "embedding": "similarity:EmbeddingJudge",
     "jury": "combined:JuryJudge",
     "cascade": "combined:CascadeJudge",
+    "stack": "stack:StackJudge",
     "function": "function.judge:FunctionJudge",
     "assertion": "assertion:AssertionJudge",
 }
@@ -71,7 +72,7 @@ EVERY_KEY: dict[str, object] = {
 
 
 # Keys of kinds that came later, which stand in the digests of judges of these kinds alone.
-KEYS = (*EVERY_KEY, "call", "timeout_s", "check", "expect", "optional", "empty")
+KEYS = (*EVERY_KEY, "intercept", "threshold", "call", "timeout_s", "check", "expect", "optional", "empty")
 # Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
 LATER: dict[str, object] = {"optional": [], "empty": "not_applicable"}
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file

@@ -162,7 +162,7 @@ def test_a_cascade_that_does_not_fit_together_is_told(tmp_path, first, last, say
         (JURY + "[[members]]\njudge = 'relevance'", "needs at least two entries"),
         (
             TONE + "[[members]]\njudge = 'relevance'",
-            "members means nothing for a judge of kind percentage: it is for jury, cascade or assertion",
+            "for a judge of kind percentage: it is for jury, cascade, stack or assertion",
         ),
         (JURY + "temperature = 0.5\n" + "[[members]]\njudge = 'relevance'\n" * 2, "are its members' own"),
     ],

@@ -1,0 +1,122 @@
+import math
+
+import pytest
+from tests.judging.combined.sheets import ANSWER, Saying, answered, context_of, whole
+
+from ragstone.errors import ConfigError
+from ragstone.judging import judge_answer, parse_judge
+from ragstone.judging.stack import StackMember
+from ragstone.judging.variant import load_members
+from ragstone.judging.writing import judge_text
+from ragstone.llm import CallFailed
+from ragstone.records import Usage
+
+COVERAGE = StackMember(
+    judge="coverage",
+    weight=2.0,
+    centre=0.5,
+    spread=0.25,
+    if_high="the reference's words are there",
+    if_low="words are missing",
+)
+REFUSAL = StackMember(judge="no_refusal", weight=1.0, centre=1.0, spread=0.5, if_low="it does not know")
+MODEL = StackMember(judge="relevance", weight=1.0, centre=0.0, spread=1.0)
+
+
+def stack(*members, **own):
+    return whole("stack", *members, **{"intercept": -1.0, **own})
+
+
+async def judged(judge, answer=ANSWER, model=None):
+    [row] = await judge_answer(judge, answer, context_of(model))
+    return row
+
+
+async def test_the_score_is_the_logistic_of_the_weighed_scores():
+    # "Early." holds 1 of the 3 words of "early in the season" without its article: early, in, season.
+    # -1 + 2 x (1/3 - 0.5) / 0.25 + 1 x (1 - 1) / 0.5 = -1 - 4/3 = -7/3
+    row = await judged(stack(COVERAGE, REFUSAL))
+    assert row.score == pytest.approx(1 / (1 + math.exp(7 / 3)), abs=1e-8)
+    assert (row.status, row.model, row.rationale) == ("scored", "none", "no: words are missing")
+    assert [member["judge"] for member in row.metadata["members"]] == ["coverage", "no_refusal"]
+
+
+async def test_the_rationale_names_what_weighs_most_and_what_speaks_against_it():
+    # coverage adds 2 x (1 - 0.5) / 0.25 = 4, the refusal (0 - 1) / 0.5 = -2: -1 + 4 - 2 = 1.
+    both = answered(answer="I do not know. Early in the season?")
+    row = await judged(stack(COVERAGE, REFUSAL), both)
+    assert row.score == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-8)
+    assert row.rationale == "yes: the reference's words are there, but it does not know"
+    row = await judged(stack(COVERAGE, REFUSAL, threshold=0.9), both)
+    assert row.rationale == "no: it does not know, but the reference's words are there"
+    silent = await judged(stack(StackMember(judge="coverage", weight=1.0, centre=1 / 3, spread=1.0)))
+    assert silent.rationale == "no: nothing speaks for or against it"
+
+
+async def test_a_member_without_words_is_named_with_its_score():
+    row = await judged(stack(StackMember(judge="coverage", weight=1.0, centre=0.0, spread=1.0)))
+    assert row.rationale == "no, though coverage is high (0.33)"
+
+
+async def test_a_member_with_nothing_to_say_counts_as_its_centre():
+    far = StackMember(judge="language_match", weight=50.0, centre=0.5, spread=0.1)
+    assert (await judged(stack(COVERAGE, far))).score == (await judged(stack(COVERAGE))).score
+    row = await judged(stack(far))
+    assert (row.status, row.score) == ("not_applicable", None)
+
+
+async def test_a_member_that_failed_makes_no_score():
+    row = await judged(stack(COVERAGE, MODEL), model=Saying(CallFailed("timeout", "60 s are over")))
+    assert (row.status, row.score, row.error) == ("timeout", None, "60 s are over")
+
+
+async def test_a_model_is_one_more_member_and_paid_for():
+    model = Saying({"verdict": True})
+    row = await judged(stack(COVERAGE, MODEL), model=model)
+    # -1 - 4/3 + 1 = -4/3
+    assert row.score == pytest.approx(1 / (1 + math.exp(4 / 3)), abs=1e-8)
+    assert (row.usage, row.model, model.n_asked) == (Usage(input=10, output=5), "openai/default", 1)
+
+
+TEXT = """
+name = "mine"
+version = 1
+kind = "stack"
+inputs = ["answer"]
+scale = [0, 1]
+source = "ours"
+intercept = 0.0
+"""
+MEMBER = '[[members]]\njudge = "no_refusal"\nweight = 1.0\ncentre = 0.5\nspread = 0.5\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (TEXT, r"a stack needs an entry \[\[members\]\]"),
+        (TEXT + MEMBER + "cut = 0.5\n", "cut and unsure are for a jury or a cascade"),
+        (TEXT + MEMBER.replace("spread = 0.5", "spread = 0"), "spread is above 0"),
+        (TEXT + MEMBER.replace("weight = 1.0", "weight = nan"), "weight, centre and spread are finite"),
+        (TEXT.replace("intercept = 0.0", "intercept = inf") + MEMBER, "give a finite number"),
+        (TEXT + MEMBER.replace("weight = 1.0\n", ""), "weight"),
+        (TEXT + "threshold = 1.0\n" + MEMBER, "a probability between 0 and 1"),
+        (TEXT.replace("[0, 1]", "[0, 10]") + MEMBER, r"a stack judge has scale = \[0, 1\]"),
+        (TEXT + MEMBER.replace("1.0", "-1.0"), "a better score would count against the answer"),
+        (TEXT + MEMBER.replace("no_refusal", "bias"), "its lowest score is the good one"),
+        (TEXT + MEMBER.replace("no_refusal", "pairwise"), "compares two answers"),
+        (TEXT.replace("intercept = 0.0\n", "") + MEMBER, "intercept"),
+    ],
+)
+def test_a_wrong_file_is_told(tmp_path, text, says):
+    with pytest.raises(ConfigError, match=says):
+        load_members(parse_judge(text, tmp_path / "mine.toml"), "mine.toml")
+
+
+def test_a_judge_is_read_as_it_was_written(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text(TEXT + MEMBER)
+    file = StackMember(judge=str(own), weight=0.5, centre=0.5, spread=1.0)
+    judge = stack(COVERAGE, REFUSAL, file, tuned_on=["0123456789abcdef"], threshold=0.25)
+    text = judge_text(judge, tmp_path)
+    assert 'judge   = "own.toml"' in text
+    assert load_members(parse_judge(text, tmp_path / "copy.toml"), "copy.toml") == judge
