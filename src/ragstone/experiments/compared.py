@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.experiments.overlap import ErrorOverlap, GivenDocument
 from ragstone.judging.summary import BOUNDS_FROM
 from ragstone.records import Status
 from ragstone.statistics import Estimate
@@ -28,7 +29,11 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flip(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that crossed the middle of the scale, from A to B; texts where the runs hold them."""
+    """A question that A, B or both answer below the middle of the scale; texts where the runs hold them.
+
+    documents_a, documents_b: what each answer was made from, best first: its contexts, else what the run's
+    only retriever ranked. None where the run does not tell.
+    """
 
     question_id: str
     score_a: float
@@ -36,6 +41,8 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     question: str | None = None
     answer_a: str | None = None
     answer_b: str | None = None
+    documents_a: list[GivenDocument] | None = None
+    documents_b: list[GivenDocument] | None = None
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +72,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     `family` comparisons. verdict: on B. n_changed: questions whose scores differ. lost, gained: questions
     that A alone or B alone has scored; loses_more, by_application: whether B has clearly more questions
     without a score than A, and more answers that failed. same_answers: whether every answer, with its
-    contexts, is the same in both; None where a run holds no answers. outlook: None where too little is known
-    of how scores vary.
+    contexts, is the same in both; None where a run holds no answers. wrong_to_right, right_to_wrong,
+    wrong_in_both: by the middle of the scale, as `overlap` counts them; None, and empty, without a scale.
+    outlook: None where too little is known of how scores vary.
     """
 
     judge: str
@@ -93,6 +101,8 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     same_answers: bool | None
     wrong_to_right: list[Flip]
     right_to_wrong: list[Flip]
+    wrong_in_both: list[Flip]
+    overlap: ErrorOverlap | None
     outlook: Outlook | None
 
 

@@ -17,6 +17,7 @@ from ragstone.experiments.compared import (
     SpentComparison,
     SpentFigures,
 )
+from ragstone.experiments.overlap import GivenDocument
 from ragstone.judging.summary import BOUNDS_FROM
 from ragstone.records import NO_MODEL
 from ragstone.report.document import (
@@ -39,6 +40,7 @@ from ragstone.report.document import (
     Tone,
     table_of,
 )
+from ragstone.report.overlap import documents_told, overlap_table
 from ragstone.report.wording import bounds, count, number, one_line, p_told, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
@@ -94,6 +96,7 @@ def comparison_document(
             Heading("Metric by metric", anchor="metrics"),
             _table(comparison),
             *explained,
+            *_overlap(comparison),
             *(fold for row in rows for fold in _flips(row, runs, most)),
             SurfacePart(_brief(comparison), where="terminal"),
             *_retrieval(comparison.retrieval),
@@ -272,12 +275,16 @@ def _scale(row: MetricComparison) -> str:
 
 
 def _kinds(row: MetricComparison) -> list[tuple[str, list[Flip]]]:
-    kinds = (("right to wrong", row.right_to_wrong), ("wrong to right", row.wrong_to_right))
+    kinds = (
+        ("from right to wrong", row.right_to_wrong),
+        ("from wrong to right", row.wrong_to_right),
+        ("wrong in both", row.wrong_in_both),
+    )
     return [(kind, flips) for kind, flips in kinds if flips]
 
 
 def _flips(row: MetricComparison, runs: tuple[str, str] | None, most: int) -> list[Block]:
-    """Return the questions that crossed the middle of the scale, to open."""
+    """Return the questions that A, B or both get wrong, to open, with what each answered from."""
 
     def side(name: str, score: float, answer: str | None, flip: Flip) -> Cell:
         links: tuple[Link, ...] = ()
@@ -291,9 +298,15 @@ def _flips(row: MetricComparison, runs: tuple[str, str] | None, most: int) -> li
         (Column("A", text=True), lambda flip: side("A", flip.score_a, flip.answer_a, flip)),
         (Column("B", text=True), lambda flip: side("B", flip.score_b, flip.answer_b, flip)),
     ]
+    retrieved: list[Made[Flip]] = [
+        (Column("Retrieved by A", text=True), lambda flip: _retrieved(flip.documents_a)),
+        (Column("Retrieved by B", text=True), lambda flip: _retrieved(flip.documents_b)),
+    ]
     folds: list[Block] = []
     for kind, flips in _kinds(row):
-        head = f"{plural(len(flips), 'question')} from {kind} by {metric_name(row)}"
+        if any(flip.documents_a or flip.documents_b for flip in flips):
+            columns = [*columns[:3], *retrieved]
+        head = f"{plural(len(flips), 'question')} {kind} by {metric_name(row)}"
         more = len(flips) - most
         rest = [Paragraph(f"And {count(more)} more.", tone="muted")] if more > 0 else []
         folds.append(Fold(head, [table_of(head, flips[:most], columns, kind="wide flips"), *rest]))
@@ -302,13 +315,13 @@ def _flips(row: MetricComparison, runs: tuple[str, str] | None, most: int) -> li
 
 def _brief(comparison: Comparison) -> list[Block]:
     """Return the first of these questions, by the metric that says most."""
-    crossed = [row for row in in_order(comparison) if row.right_to_wrong or row.wrong_to_right]
+    crossed = [row for row in in_order(comparison) if _kinds(row)]
     if not crossed:
         return []
     row = min(crossed, key=lambda row: FIRST.index(row.verdict))
     blocks: list[Block] = []
     for kind, flips in _kinds(row):
-        blocks.append(Heading(f"From {kind} by {full_name(row, comparison)}", level=3))
+        blocks.append(Heading(f"{kind.capitalize()} by {full_name(row, comparison)}", level=3))
         blocks += [Paragraph(line) for flip in flips[:BRIEF_FLIPS] for line in _flip(flip)]
         more = len(flips) - BRIEF_FLIPS
         blocks += [Paragraph(f"  and {plural(more, 'question')} more", tone="muted")] if more > 0 else []
@@ -317,9 +330,32 @@ def _brief(comparison: Comparison) -> list[Block]:
 
 def _flip(flip: Flip) -> list[str]:
     asked = flip.question_id + (f" · {flip.question}" if flip.question else "")
-    sides = (("A", flip.answer_a, flip.score_a), ("B", flip.answer_b, flip.score_b))
-    answers = [f"    {name} {number(score)}  {one_line(said or '', CUT)}" for name, said, score in sides]
-    return [f"  {one_line(asked, CUT)}", *(line.rstrip() for line in answers)]
+    sides = (
+        ("A", flip.answer_a, flip.score_a, flip.documents_a),
+        ("B", flip.answer_b, flip.score_b, flip.documents_b),
+    )
+    lines = [f"  {one_line(asked, CUT)}"]
+    for name, said, score, documents in sides:
+        lines.append(f"    {name} {number(score)}  {one_line(said or '', CUT)}".rstrip())
+        lines += [f"      from {one_line(documents_told(documents), CUT)}"] if documents is not None else []
+    return lines
+
+
+def _retrieved(documents: Sequence[GivenDocument] | None) -> str:
+    return one_line(documents_told(documents), LONGEST_ANSWER)
+
+
+def _overlap(comparison: Comparison) -> list[Block]:
+    """Return which of the two is wrong, metric by metric; nothing where no scale is known."""
+    found = [(full_name(row, comparison), row.overlap) for row in in_order(comparison) if row.overlap]
+    if not found:
+        return []
+    said = "Wrong is a score below the middle of the scale. ✓ marks a document that the question names."
+    return [
+        Heading("Errors of one and of both", anchor="errors"),
+        Paragraph(said, tone="muted"),
+        overlap_table(found),
+    ]
 
 
 def _dots(comparison: Comparison) -> list[Block]:

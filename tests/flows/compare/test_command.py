@@ -132,6 +132,14 @@ def test_json_holds_every_flip_and_the_gate(folder):
     found = json.loads(ran.out)
     assert [row["judge"] for row in found["metrics"]] == ["containment"]
     assert len(found["metrics"][0]["wrong_to_right"]) == 12
+    overlap = found["metrics"][0]["overlap"]
+    assert (overlap["n_only_a"], overlap["n_both"], overlap["n_only_b"]) == (12, 0, 1)
+    assert found["metrics"][0]["right_to_wrong"][0]["documents_a"][0] == {
+        "place": 1,
+        "document_id": "d12",
+        "lang": None,
+        "copy": True,
+    }
     assert found["gate"]["outcome"] == "passed"
 
 

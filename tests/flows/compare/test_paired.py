@@ -7,13 +7,13 @@ from benchmarks.comparing import KINDS, found, stated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
-from tests.support.judged_runs import answers, judged, questions
+from tests.support.judged_runs import answers, judged, questions, rankings
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.compared import Gate
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import compare_judged
-from ragstone.records import Answer
+from ragstone.records import Answer, Context
 from ragstone.report.compare import comparison_document, unknown_told
 from ragstone.report.render.markdown import render_markdown
 
@@ -358,3 +358,35 @@ def test_margin_without_a_scale_has_no_unit():
     with pytest.raises(DataError, match="a margin has no unit"):
         compare_judged(a, b, margin=0.1)
     assert compare_judged(a, b).gate.outcome == "cannot tell"
+
+
+def test_errors_of_both_stand_side_by_side_with_what_each_was_made_from():
+    # A and B: q0 both wrong, q1 wrong in A, q2 wrong in B, q3 right in both.
+    scores = ([0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0])
+    made = [Context(text="a text", document_id="d0"), Context(text="another", document_id="d9")]
+    said = [
+        msgspec.structs.replace(row, contexts=made) if row.question_id == "q0" else row
+        for row in answers(["no", "no", "yes", "yes"])
+    ]
+    a = run(judged(scores[0]), answers=said, questions=questions(4), rankings=rankings([1] * 4, 2))
+    b = run(judged(scores[1]), answers=answers(["none"] * 4), questions=questions(4))
+    row = compare_judged(a, b).metrics[0]
+    found = [[flip.question_id for flip in kind] for kind in (row.wrong_in_both, row.wrong_to_right)]
+    assert found == [["q0"], ["q1"]]
+    assert (row.overlap.n, row.overlap.n_only_a, row.overlap.n_both, row.overlap.n_only_b) == (4, 1, 1, 1)
+    both, up = row.wrong_in_both[0], row.wrong_to_right[0]
+    assert (both.answer_a, both.answer_b) == ("no", "none")
+    # The contexts of the answer come before the run's ranking, which is taken where an answer has none.
+    assert [(one.document_id, one.copy) for one in both.documents_a] == [("d0", True), ("d9", False)]
+    assert [(one.document_id, one.copy) for one in up.documents_a] == [("d1", True), ("other2", False)]
+    assert both.documents_b is None
+    page = render_markdown(comparison_document(compare_judged(a, b)))
+    assert "1 question wrong in both by containment: correctness" in page
+    assert "d0 ✓, d9" in page
+
+
+def test_scores_without_a_scale_are_neither_right_nor_wrong():
+    a, b = (run(judged([50.0, 60.0, other], scale=None)) for other in (70.0, 80.0))
+    row = compare_judged(a, b).metrics[0]
+    assert (row.overlap, row.wrong_in_both) == (None, [])
+    assert "Errors of one" not in render_markdown(comparison_document(compare_judged(a, b)))

@@ -18,6 +18,7 @@ from ragstone.experiments.compared import (
     SettingDifference,
     Side,
 )
+from ragstone.experiments.overlap import ErrorOverlap, GivenDocument, error_overlap, given_documents
 from ragstone.experiments.paired import ALPHA, difference_and_test
 from ragstone.experiments.run_settings import differing_settings, prompt_diff
 from ragstone.flows.compare.matching import JudgedRun, Key, Matched, match
@@ -26,6 +27,7 @@ from ragstone.flows.compare.spent import compare_spent
 from ragstone.judging import document_clusters
 from ragstone.judging.summary import bounds_of
 from ragstone.records import Answer, Judgement, count_statuses
+from ragstone.retrieval.relevance import relevant_documents
 from ragstone.statistics import (
     Floats,
     cluster_codes,
@@ -124,6 +126,14 @@ class _Both:
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
         self._clusters = document_clusters(questions.values())
+        self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
+        self._same = (a.same, b.same)
+        self._ranked = tuple(
+            {row.question_id: row.items for row in side.rankings}
+            if len({row.retriever for row in side.rankings}) == 1
+            else {}
+            for side in (a, b)
+        )
 
     def paired(self, systems: tuple[str, str], key: Key) -> _Paired | None:
         """Return the scores that both have, tested; None if there are none."""
@@ -158,7 +168,7 @@ class _Both:
         difference = test.difference
         n_changed, n_clusters = int(np.count_nonzero(differences)), len(set(row.clusters))
         lost, gained, failed = self._missing(row)
-        down, up = self._flips(row, scale)
+        down, up, both = self._errors(row, scale)
         verdict = test.verdict if p_holm <= ALPHA else "cannot tell"
         judge, metric, model = row.key
         return MetricComparison(
@@ -186,6 +196,8 @@ class _Both:
             same_answers=self._same_answers(row.systems),
             wrong_to_right=up,
             right_to_wrong=down,
+            wrong_in_both=both,
+            overlap=self._overlap(row, scale),
             outlook=_outlook(row, width, effect * (width or 0), ALPHA / family),
         )
 
@@ -208,29 +220,48 @@ class _Both:
         of_application = (len(failed[1] - failed[0]), len(failed[0] - failed[1]))
         return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application
 
-    def _flips(self, row: _Paired, scale: tuple[float, float] | None) -> tuple[list[Flip], list[Flip]]:
-        """Return the questions that went from right to wrong, and from wrong to right, in file order."""
+    def _errors(
+        self, row: _Paired, scale: tuple[float, float] | None
+    ) -> tuple[list[Flip], list[Flip], list[Flip]]:
+        """Return the questions right in A alone, right in B alone, and wrong in both, in file order."""
         down: list[Flip] = []
         up: list[Flip] = []
+        both: list[Flip] = []
         if scale is None:
-            return down, up
+            return down, up, both
         for name, (one, other) in zip(row.ids, row.values.tolist(), strict=True):
-            was_right = is_right(one, scale)
-            if was_right != is_right(other, scale):
-                answers = [
-                    found.get((system, name))
-                    for found, system in zip(self._answers, row.systems, strict=True)
-                ]
-                flip = Flip(
-                    question_id=name,
-                    score_a=one,
-                    score_b=other,
-                    question=self._texts.get(name),
-                    answer_a=_text(answers[0]),
-                    answer_b=_text(answers[1]),
-                )
-                (down if was_right else up).append(flip)
-        return down, up
+            was_right, now_right = is_right(one, scale), is_right(other, scale)
+            if not (was_right and now_right):
+                (down if was_right else up if now_right else both).append(self._flip(row, name, one, other))
+        return down, up, both
+
+    def _flip(self, row: _Paired, name: str, one: float, other: float) -> Flip:
+        answers = [
+            found.get((system, name)) for found, system in zip(self._answers, row.systems, strict=True)
+        ]
+        return Flip(
+            question_id=name,
+            score_a=one,
+            score_b=other,
+            question=self._texts.get(name),
+            answer_a=_text(answers[0]),
+            answer_b=_text(answers[1]),
+            documents_a=self._documents(0, name, answers[0]),
+            documents_b=self._documents(1, name, answers[1]),
+        )
+
+    def _documents(self, at: int, name: str, answer: Answer | None) -> list[GivenDocument] | None:
+        contexts = answer.contexts if answer else None
+        items = self._ranked[at].get(name) if contexts is None else contexts
+        if items is None:
+            return None
+        return given_documents(items, self._relevant.get(name, ()), self._same[at])
+
+    def _overlap(self, row: _Paired, scale: tuple[float, float] | None) -> ErrorOverlap | None:
+        if scale is None:
+            return None
+        right = [(is_right(one, scale), is_right(other, scale)) for one, other in row.values.tolist()]
+        return error_overlap(right, row.clusters, seed=self.seed)
 
     def _same_answers(self, systems: tuple[str, str]) -> bool | None:
         """Return whether every answer is the same; None where one is missing that the other side has."""
