@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.alarms import alarms
+from ragstone.monitor.alarms import JudgeEvidence, alarms
 from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
 from ragstone.monitor.cells import DayCell
 from ragstone.monitor.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
@@ -338,7 +338,9 @@ def _named(cells: list[DayCell], section: MonitorSection, canaries: Canaries, la
             until = msgspec.structs.replace(
                 canaries, rounds=[one for one in canaries.rounds if one.day <= look]
             )
-            found = alarms([one for one in cells if one.day <= look], section, canaries=until)
+            found = alarms(
+                [one for one in cells if one.day <= look], section, known=JudgeEvidence(canaries=until)
+            )
             return [one.cause for one in found if one.how == "logged" and one.raised == alarm.raised]
     return []
 

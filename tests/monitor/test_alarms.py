@@ -7,7 +7,7 @@ from tests.monitor.test_canaries import rounds
 from tests.support.monitor_cells import BEGIN, cell, days, dropped
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.alarms import alarm_line, alarms, cause_of
+from ragstone.monitor.alarms import JudgeEvidence, alarm_line, alarms, cause_of
 from ragstone.monitor.canaries import Shift
 from ragstone.monitor.streams import Level
 
@@ -174,7 +174,7 @@ JUDGE = "faithfulness 1 m"
 
 def test_a_drop_that_the_canaries_share_is_the_judges():
     moved = rounds(*[0.9] * 5, *[0.7] * 4, judges=[JUDGE] * 9)
-    [alarm] = alarms(days(dropped(32, by=0.2)), SECTION, canaries=moved)
+    [alarm] = alarms(days(dropped(32, by=0.2)), SECTION, known=JudgeEvidence(canaries=moved))
     assert alarm.cause == "judge"
     assert alarm.says.startswith("the judge changed")
     assert alarm.canaries.mean == pytest.approx(-0.2)
@@ -182,7 +182,11 @@ def test_a_drop_that_the_canaries_share_is_the_judges():
 
 
 def test_a_drop_that_the_canaries_do_not_share_is_the_applications():
-    [alarm] = alarms(days(dropped(32, by=0.2)), SECTION, canaries=rounds(*[0.9] * 9, judges=[JUDGE] * 9))
+    [alarm] = alarms(
+        days(dropped(32, by=0.2)),
+        SECTION,
+        known=JudgeEvidence(canaries=rounds(*[0.9] * 9, judges=[JUDGE] * 9)),
+    )
     assert alarm.cause == "application"
     assert alarm.says.startswith("the canaries agree")
 
@@ -190,7 +194,7 @@ def test_a_drop_that_the_canaries_do_not_share_is_the_applications():
 @pytest.mark.parametrize("canaries", [None, rounds(*[0.9] * 9, judges=[JUDGE] * 9)])
 def test_a_drop_that_a_judge_without_a_model_found_is_the_applications(canaries):
     cells = days(dropped(32, by=0.2), metric="grounding", judge="grounding 1 none")
-    [alarm] = alarms(cells, SECTION, canaries=canaries)
+    [alarm] = alarms(cells, SECTION, known=JudgeEvidence(canaries=canaries))
     assert (alarm.cause, alarm.canaries, alarm.corrected) == ("application", None, None)
     assert alarm_line(alarm).endswith(": the judge calls no model, so it cannot have drifted")
 
@@ -203,7 +207,7 @@ def test_a_drop_in_what_people_say_has_an_unknown_cause():
 def test_another_judge_whose_scores_no_canary_compares_is_still_known_to_be_one():
     for old, new in (("grounding 1 none", "grounding 2 none"), (JUDGE, "faithfulness 1 none")):
         cells = [*days([0.85] * 40, judge=old), *days([0.6] * 40, begin=40, judge=new)]
-        [alarm] = alarms(cells, SECTION, canaries=rounds(*[0.9] * 9, judges=[JUDGE] * 9))
+        [alarm] = alarms(cells, SECTION, known=JudgeEvidence(canaries=rounds(*[0.9] * 9, judges=[JUDGE] * 9)))
         assert alarm.says == (
             f"the judge changed from {old} to {new}; unknown how much that changes scores: no canaries by "
             "both"
@@ -212,18 +216,18 @@ def test_another_judge_whose_scores_no_canary_compares_is_still_known_to_be_one(
 
 def test_a_judge_that_drifts_is_an_alarm_even_if_no_mean_moved():
     moved = rounds(*[0.9] * 3, *[0.1] * 3, judges=[JUDGE] * 6)
-    [alarm] = alarms(days([0.85] * 50), SECTION, canaries=moved)
+    [alarm] = alarms(days([0.85] * 50), SECTION, known=JudgeEvidence(canaries=moved))
     assert (alarm.how, alarm.cause, alarm.since) == ("canaries", "judge", on(21))
     assert (alarm.before.mean, alarm.after.mean) == pytest.approx((0.9, 0.1))
     # Without canaries in the settings nothing is spent on them, and logs have all of alpha.
-    assert alarms(days([0.85] * 50), MonitorSection(canaries=0), canaries=moved) == []
+    assert alarms(days([0.85] * 50), MonitorSection(canaries=0), known=JudgeEvidence(canaries=moved)) == []
     [with_them], [without] = (alarms(days(dropped(30)), MonitorSection(canaries=n)) for n in (200, 0))
     assert with_them.alpha == pytest.approx(0.8 * without.alpha)
 
 
 def test_a_drift_of_the_judge_that_an_alarm_names_is_not_told_twice():
     moved = rounds(*[0.9] * 5, *[0.4] * 4, judges=[JUDGE] * 9)
-    [alarm] = alarms(days(dropped(32, by=0.5)), SECTION, canaries=moved)
+    [alarm] = alarms(days(dropped(32, by=0.5)), SECTION, known=JudgeEvidence(canaries=moved))
     assert (alarm.how, alarm.cause) == ("logged", "judge")
 
 

@@ -17,6 +17,13 @@ import numpy as np
 from ragstone.config import MonitorSection
 from ragstone.monitor.canaries import Canaries, JudgeChange, Shift, judge_changes, judge_shift
 from ragstone.monitor.cells import DayCell
+from ragstone.monitor.history import (
+    JudgedOn,
+    JudgedSpan,
+    RejudgedHistory,
+    history_shift,
+    judged_at_once,
+)
 from ragstone.monitor.judged import cannot_drift
 from ragstone.monitor.streams import Change, Level, N, Stream, StreamKey, changes_of, level_of, streams_of
 
@@ -35,8 +42,22 @@ NO_DRIFT = Attribution(cause="application", says="the judge calls no model, so i
 """The cause of a change that a judge without a model found: no canary need be judged to know it."""
 
 
-def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
-    """Return what caused a change, by how far the judge moved on frozen answers at the same time.
+class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of judges beside scores: frozen answers, a history judged again, days of judging."""
+
+    canaries: Canaries | None = None
+    history: RejudgedHistory | None = None
+    judged_on: JudgedOn = {}
+
+
+NOTHING_KNOWN = JudgeEvidence()
+AGAIN = "answers of then and since, judged again,"
+
+
+def cause_of(
+    before: Level, after: Level, shift: Shift | None, answers: str = "frozen answers"
+) -> Attribution:
+    """Return what caused a change, by how far the judge moved on `answers` at the same time.
 
     `judge`: the canaries moved the same way, beyond doubt (95 %), and what they leave is no change beyond
     doubt. `both`: they moved, and the application did. `application`: beyond doubt the judge does not
@@ -52,13 +73,13 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
         most = shift.high if moved > 0 else -shift.low
         if most < abs(moved) - math.hypot(before.half, after.half):
             return Attribution(
-                cause="application", says=f"the canaries agree: {shift.n} frozen answers moved {words}"
+                cause="application", says=f"the canaries agree: {shift.n} {answers} moved {words}"
             )
         return Attribution(
-            cause="unknown", says=f"{shift.n} canaries are too few to tell if it is the judge: {words}"
+            cause="unknown", says=f"{shift.n} {answers} are too few to tell if it is the judge: {words}"
         )
     corrected = _corrected(after, shift)
-    says = f"the judge changed: it scores {shift.n} frozen answers {words}"
+    says = f"the judge changed: it scores {shift.n} {answers} {words}"
     left = moved - shift.mean
     if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
         return Attribution(cause="judge", says=says, corrected=corrected)
@@ -155,7 +176,7 @@ def alarms(
     cells: Sequence[DayCell],
     section: MonitorSection,
     *,
-    canaries: Canaries | None = None,
+    known: JudgeEvidence = NOTHING_KNOWN,
     today: date | None = None,
     best: Best | None = None,
 ) -> list[Alarm]:
@@ -169,15 +190,16 @@ def alarms(
     streams = streams_of(cells, today or max(cell.day for cell in cells))
     part = ON_LOGS if section.canaries else 1.0
     changes = changes_of(streams, section.alpha * part, section.baseline_days)
-    logged = _logged(changes, streams, canaries, best or {})
-    named = _named(streams, canaries)
-    shown = _shown(canaries, section.alpha * (1 - part), logged) if canaries and section.canaries else []
+    logged = _logged(changes, streams, known, best or {})
+    named = _named(streams, known)
+    frozen = known.canaries if section.canaries else None
+    shown = _shown(frozen, section.alpha * (1 - part), logged) if frozen else []
     kept = folded([*logged, *named, *shown], streams)
     return sorted(kept, key=lambda one: (one.raised or one.since, one.metric, one.tag, one.value))
 
 
 def _logged(
-    changes: Sequence[Change], streams: Sequence[Stream], canaries: Canaries | None, best: Best
+    changes: Sequence[Change], streams: Sequence[Stream], known: JudgeEvidence, best: Best
 ) -> list[Alarm]:
     by_stream: dict[tuple[str, str, str, str], list[Change]] = {}
     for change in changes:
@@ -186,7 +208,7 @@ def _logged(
     for of_one in by_stream.values():
         replaced = _replaced(of_one[0].stream, streams)
         made = [
-            _alarm(change, later, canaries, best)
+            _alarm(change, later, known, best)
             for change, later in zip(of_one, [*of_one[1:], None], strict=True)
         ]
         for alarm, later in pairwise([*made, None]):
@@ -197,13 +219,11 @@ def _logged(
     return found
 
 
-def _alarm(change: Change, later: Change | None, canaries: Canaries | None, best: Best) -> Alarm:
-    stream = change.stream
-    before = level_of(stream.sums[change.begin : change.at])
-    after = level_of(stream.sums[change.at : later.at if later else None])
+def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Best) -> Alarm:
+    stream, end = change.stream, later.at if later else None
+    before, after = level_of(stream.sums[change.begin : change.at]), level_of(stream.sums[change.at : end])
     since, compared = stream.day(change.at), stream.day(change.begin)
-    shift = judge_shift(canaries, since, [stream.judge], compared).get(stream.metric) if canaries else None
-    found = NO_DRIFT if cannot_drift(stream.judge) else cause_of(before, after, shift)
+    shift, found = _cause(change, end, before, after, known)
     return Alarm(
         metric=stream.metric,
         tag=stream.tag,
@@ -225,6 +245,34 @@ def _alarm(change: Change, later: Change | None, canaries: Canaries | None, best
     )
 
 
+def _cause(
+    change: Change, end: int | None, before: Level, after: Level, known: JudgeEvidence
+) -> tuple[Shift | None, Attribution]:
+    """Return how far the judge moved, where that was measured, and the cause. end: of the next change."""
+    stream = change.stream
+    if cannot_drift(stream.judge):
+        return None, NO_DRIFT
+    day = judged_at_once(known.judged_on, stream, change.begin, end)
+    if day is not None:
+        says = f"the judge had no time to change: it scored all of these days within one, up to {day}"
+        return None, Attribution(cause="application", says=says)
+    since, compared = stream.day(change.at), stream.day(change.begin)
+    spans = [
+        JudgedSpan(judge=stream.judge, begin=compared, end=since),
+        JudgedSpan(judge=stream.judge, begin=since, end=None if end is None else stream.day(end)),
+    ]
+    shift = (
+        judge_shift(known.canaries, since, [stream.judge], compared).get(stream.metric)
+        if known.canaries
+        else None
+    )
+    found = cause_of(before, after, shift)
+    again = history_shift(known.history, stream.metric, *spans) if known.history else None
+    if found.cause != "unknown" or again is None:
+        return shift, found
+    return again, cause_of(before, after, again, AGAIN)
+
+
 def _undoes(later: Alarm, alarm: Alarm) -> bool:
     """Return whether the later change took back at least half of the earlier one."""
     return later.rose != alarm.rose and abs(later.moved) >= abs(alarm.moved) / 2
@@ -241,21 +289,28 @@ def _took_over(old: Stream, new: Stream) -> bool:
     return old.key[:3] == new.key[:3] and old.judge != new.judge and old.first < new.first >= last
 
 
-def _named(streams: Sequence[Stream], canaries: Canaries | None) -> list[Alarm]:
+def _named(streams: Sequence[Stream], known: JudgeEvidence) -> list[Alarm]:
     """Return the changes of a judge that the cells name: of each metric, from one judge to the next."""
     whole = sorted(
         (one for one in streams if not one.tag), key=lambda one: (one.metric, one.first, one.judge)
     )
-    return [_renamed(old, new, canaries) for old, new in pairwise(whole) if _took_over(old, new)]
+    return [_renamed(old, new, known) for old, new in pairwise(whole) if _took_over(old, new)]
 
 
-def _renamed(old: Stream, new: Stream, canaries: Canaries | None) -> Alarm:
+def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
     before, after = level_of(old.sums[: (new.first - old.first).days]), level_of(new.sums)
     judges = [old.judge, new.judge]
     fixed = any(map(cannot_drift, judges))  # such a judge is asked about no canary, so none compares the two
-    shifts = judge_shift(canaries, new.first, judges, old.first) if canaries and not fixed else {}
-    shift = shifts.get(new.metric)
-    found = cause_of(before, after, shift)
+    canaries = None if fixed else known.canaries
+    shift = judge_shift(canaries, new.first, judges, old.first).get(new.metric) if canaries else None
+    answers = "frozen answers"
+    if shift is None and known.history:
+        spans = (
+            JudgedSpan(judge=old.judge, begin=old.first, end=new.first),
+            JudgedSpan(judge=new.judge, begin=new.first),
+        )
+        shift, answers = history_shift(known.history, new.metric, *spans), AGAIN
+    found = cause_of(before, after, shift, answers)
     moved = found.says if shift else "unknown how much that changes scores: no canaries by both"
     return Alarm(
         metric=new.metric,

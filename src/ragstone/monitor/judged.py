@@ -137,6 +137,10 @@ SCORED = PLACES["scored"]
 _PASSING = ",".join(str(PLACES[status]) for status in PASSING)
 
 
+UNKNOWN_DAY = 0
+"""What stands for the day of judging where nobody knows it."""
+
+
 class Due(msgspec.Struct, frozen=True):
     """An exchange that is to be judged, and by which judges."""
 
@@ -204,8 +208,13 @@ class Scores:
         self._measures: dict[tuple[object, ...], int] = {}
         self._labels: dict[tuple[int, str], int] = {}
 
-    def keep(self, of: Iterable[tuple[int, StoredScore]], best: dict[str, str]) -> None:
-        """Keep scores of exchanges; one of the same measure is replaced. best: see scored.best_of."""
+    def keep(
+        self, of: Iterable[tuple[int, StoredScore]], best: dict[str, str], on: datetime.date | None = None
+    ) -> None:
+        """Keep scores of exchanges; one of the same measure is replaced. best: see best_of.
+
+        on: the day on which they were made, None where nobody knows.
+        """
         rows, reasons, days = [], [], set()
         for n, one in of:
             if one.status == "over_budget":  # nobody judged it: it is still due
@@ -224,6 +233,18 @@ class Scores:
         self._db.executemany(
             "INSERT OR IGNORE INTO stale SELECT day FROM exchanges WHERE n = ? AND day IS NOT NULL",
             [(n,) for n in days],
+        )
+        self._date({(n, measure) for n, measure, *_ in rows}, on)
+
+    def _date(self, pairs: Iterable[tuple[int, int]], on: datetime.date | None) -> None:
+        """Note of the days of exchanges when a measure has scored them."""
+        day = on.toordinal() if on else UNKNOWN_DAY
+        self._db.execute(
+            "INSERT INTO judged_on SELECT DISTINCT e.day, json_extract(p.value, '$[1]'), ?, ?"
+            " FROM json_each(?) p JOIN exchanges e ON e.n = json_extract(p.value, '$[0]')"
+            " WHERE e.day IS NOT NULL"
+            " ON CONFLICT DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last)",
+            (day, day, msgspec.json.encode(list(pairs)).decode()),
         )
 
     def finish(self, exchanges: Iterable[int], judges: Sequence[str]) -> set[int]:

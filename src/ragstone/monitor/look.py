@@ -10,11 +10,11 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import MonitorSection
-from ragstone.monitor.alarms import Alarm, alarms, open_among
-from ragstone.monitor.canaries import Canaries
+from ragstone.monitor.alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, alarms, open_among
 from ragstone.monitor.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.monitor.charts import drawn_metrics, metric_charts, tag_panels, use_charts
 from ragstone.monitor.gaps import Gap, KeptGaps, load_gaps
+from ragstone.monitor.history import PeriodDrift, RejudgedHistory, period_drifts
 from ragstone.monitor.judged import PEOPLE
 from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.showing import StoredExchange, shown
@@ -138,6 +138,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
+    history: that was judged again; drifts: what that tells of judge and application, by metric and time.
     """
 
     today: date
@@ -146,6 +147,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[MetricRow]
     alarms: list[Alarm]
     rounds: tuple[int, int] | None
+    history: RejudgedHistory | None
+    drifts: list[PeriodDrift]
     wants_canaries: bool
     baseline_days: int
     spent: tuple[int, int, float | None]
@@ -176,7 +179,7 @@ def look_at(
     *,
     today: date,
     judges: Sequence[str],
-    canaries: Canaries | None = None,
+    known: JudgeEvidence = NOTHING_KNOWN,
     cards: Sequence[ReportCard] = (),
 ) -> Look:
     """Return what there is to see of a store. judges: whose work is counted as left. Raises DataError."""
@@ -184,7 +187,7 @@ def look_at(
     best = store.best()
     held = store.overview(today)
     since = held.last - timedelta(days=RECENT_DAYS - 1) if held.last else None
-    raised = alarms(cells, section, canaries=canaries, today=today, best=best)
+    raised = alarms(cells, section, known=known, today=today, best=best)
     kept = load_gaps(store)
     metrics = drawn_metrics(best, cells)
     use = read_use(store.connection, held.last)
@@ -194,7 +197,9 @@ def look_at(
         since=since,
         rows=_rows(held.metrics, cells, since, cards),
         alarms=raised,
-        rounds=(len(canaries.answers), len(canaries.rounds)) if canaries else None,
+        rounds=(len(frozen.answers), len(frozen.rounds)) if (frozen := known.canaries) else None,
+        history=known.history,
+        drifts=period_drifts(known.history, cells) if known.history else [],
         wants_canaries=bool(section.canaries),
         baseline_days=section.baseline_days,
         spent=store_spent(store, today),
@@ -251,7 +256,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     judged: exchanges that all judges have judged now. given: judgements made elsewhere that found their
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
-    canaries: whether they were judged again now. gaps: those that were found last; use: how
+    canaries: whether they were judged again now. rejudged: exchanges of the history that were judged again
+    now; drifts: what that tells, by metric and time. gaps: those that were found last; use: how
     much the application was used, and what that took; page: where the page is.
     """
 
@@ -266,6 +272,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
     alarms: list[Alarm]
     canaries: bool = False
+    rejudged: int = 0
+    drifts: list[PeriodDrift] = []
     gaps: KeptGaps | None = None
     use: ApplicationUse | None = None
     page: str | None = None

@@ -61,6 +61,10 @@ class StoredExchange(msgspec.Struct, frozen=True, kw_only=True):
     scores: list[StoredScore]
 
 
+JudgedExchange = tuple[Answer, date | None, list[StoredScore]]
+"""An exchange as judges read it, its day (UTC) and its scores."""
+
+
 class ExchangePage(msgspec.Struct, frozen=True, kw_only=True):
     """Exchanges of a page, and how many there are on all pages."""
 
@@ -86,12 +90,11 @@ def _answer(seen: StoredExchange) -> Answer:
     )
 
 
-def judged_answers(db: sqlite3.Connection, most: int) -> Iterator[tuple[Answer, list[StoredScore]]]:
-    """Yield exchanges that all judges have judged, with their scores."""
-    found = db.execute("SELECT n FROM exchanges WHERE done > 0 ORDER BY n LIMIT ?", (most,)).fetchall()
-    for some in _parts([n for (n,) in found]):
+def judged_answers(db: sqlite3.Connection, numbers: Iterable[int]) -> Iterator[JudgedExchange]:
+    """Yield exchanges as judges read them, with their days and their scores."""
+    for some in _parts(list(numbers)):
         for seen in _seen(db, some):
-            yield _answer(seen), seen.scores
+            yield _answer(seen), seen.time.date() if seen.time else None, seen.scores
 
 
 def numbers_of(db: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:

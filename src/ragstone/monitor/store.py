@@ -19,14 +19,15 @@ from ragstone.llm import Caps
 from ragstone.monitor import showing
 from ragstone.monitor.adding import Adder
 from ragstone.monitor.cells import DayCell, Overview, read_cells, read_last_day, read_overview, refresh_cells
+from ragstone.monitor.history import JudgedOn, RejudgePool, read_judged_on, read_pool
 from ragstone.monitor.judged import Due, Scores, StoredScore, count_due, due, due_numbers, left_of, spend
 from ragstone.monitor.logged import Feedback, Logged
-from ragstone.monitor.showing import ExchangeFilter, ExchangePage, StoredExchange
+from ragstone.monitor.showing import ExchangeFilter, ExchangePage, JudgedExchange, StoredExchange
 from ragstone.records import Answer
 from ragstone.tables.sqlite import open_database
 
 FILE = "monitor.sqlite"
-FORMAT = 2  # PRAGMA user_version; a newer one is refused
+FORMAT = 3  # PRAGMA user_version; a newer one is refused
 TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
     # How far each file was read, by its inode, see reading.py.
@@ -68,6 +69,9 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS cells (day INTEGER, tag TEXT, value TEXT, metric TEXT, judge TEXT, n INTEGER,"
     " w REAL, wx REAL, w2 REAL, w2x REAL, w2x2 REAL, statuses TEXT,"
     " PRIMARY KEY (day, tag, value, metric, judge)) WITHOUT ROWID",
+    # When the exchanges of a day were scored, first and last; 0 where nobody knows. Since format 3.
+    "CREATE TABLE IF NOT EXISTS judged_on (day INTEGER, measure INTEGER, first INTEGER, last INTEGER,"
+    " PRIMARY KEY (day, measure)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS spent (day INTEGER PRIMARY KEY, calls INTEGER, tokens INTEGER, usd REAL)",
 )
 
@@ -275,10 +279,26 @@ class MonitorStore:
         with explained(self.path):
             return showing.answers(self._db, numbers)
 
-    def judged_answers(self, most: int) -> Iterator[tuple[Answer, list[StoredScore]]]:
-        """Yield exchanges that were judged, as judges read them, with their scores; at most so many."""
+    def judged_answers(self, numbers: Iterable[int]) -> Iterator[JudgedExchange]:
+        """Yield exchanges as judges read them, with their days and their scores."""
         with explained(self.path):
-            yield from showing.judged_answers(self._db, most)
+            yield from showing.judged_answers(self._db, numbers)
+
+    def done_numbers(self, most: int) -> list[int]:
+        """Return the numbers of exchanges that all judges have judged, as they were read; at most so many."""
+        with explained(self.path):
+            rows = self._db.execute("SELECT n FROM exchanges WHERE done > 0 ORDER BY n LIMIT ?", (most,))
+            return [n for (n,) in rows]
+
+    def judged_on(self) -> JudgedOn:
+        """Return when scores were made, see history.JudgedOn."""
+        with explained(self.path):
+            return read_judged_on(self._db)
+
+    def rejudge_pool(self, judges: Iterable[str]) -> tuple[RejudgePool, dict[int, int]]:
+        """Return the exchanges that can be judged again, and how many a day has, see history.draw_history."""
+        with explained(self.path):
+            return read_pool(self._db, judges)
 
     def keep(
         self,
@@ -287,11 +307,15 @@ class MonitorStore:
         best: dict[str, str],
         judges: Sequence[str] = (),
         finished: Iterable[int] = (),
+        on: datetime.date | None = None,
     ) -> set[int]:
-        """Keep scores; return those of the `finished` exchanges that all these judges have judged."""
+        """Keep scores; return those of the `finished` exchanges that all these judges have judged.
+
+        on: the day on which they were made, None where nobody knows.
+        """
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            self._scores.keep(scores, best)
+            self._scores.keep(scores, best, on)
             return self._scores.finish(finished, judges) if judges else set()
 
     def finish(self, judges: Sequence[str]) -> None:

@@ -6,14 +6,18 @@ import json
 import msgspec
 import pytest
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.plain_rows import judgement_row
 
 from ragstone.config import MonitorSection
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.flows.watch.judging import load_canaries
 from ragstone.flows.watch.watching import Watcher, followed, watch
+from ragstone.monitor.judged import StoredScore
+from ragstone.monitor.look import store_spent
 from ragstone.monitor.reading import ReadCounts
+from ragstone.monitor.store import MonitorStore
 from ragstone.records import Judgement
-from ragstone.tables import write_rows
+from ragstone.tables import read_rows, write_rows
 
 TODAY = datetime.date(2026, 3, 1)
 TOMORROW = datetime.date(2026, 3, 2)
@@ -190,6 +194,112 @@ def test_canaries_are_frozen_and_judged_again_when_they_are_due(fake_openai, tmp
         assert watcher.waits(TODAY + datetime.timedelta(days=14))
 
 
+def _history(tmp_path, n_days=60, each=4):
+    """A log of so many days, and scores of then: of four three are right before the middle, one since."""
+    log, then = tmp_path / "old.jsonl", tmp_path / "then.jsonl"
+    day = [datetime.date(2026, 1, 1) + datetime.timedelta(days=at // each) for at in range(n_days * each)]
+    log.write_text("".join(line(at, time=f"{one}T10:00:00Z") for at, one in enumerate(day)))
+    rows = [
+        judgement_row(
+            question_id=f"x{at}",
+            score=float((at % each > 0) == (at < len(day) / 2)),
+            metric="relevance",
+            judge="relevance",
+            model="old",
+        )
+        for at in range(len(day))
+    ]
+    write_rows(then, rows, Judgement)
+    return log, then
+
+
+def test_a_history_judged_again_tells_the_judge_from_the_application(fake_openai, tmp_path):
+    log, then = _history(tmp_path)
+    chosen = settings(fake_openai, tmp_path, judges=["relevance"], alpha=0.5)
+    before = watch(log, judgements=then, settings=chosen, today=TODAY)
+    assert [alarm.cause for alarm in before.alarms] == ["unknown"]
+    assert fake_openai.n_requests == 0
+    # The judge of now says the same of all: so it was the judge of then that changed, on the 31st day.
+    found = watch(rejudge=120, settings=chosen, today=TODAY)
+    assert (found.rejudged, found.calls.made, fake_openai.n_requests) == (120, 120, 120)
+    assert [(alarm.cause, alarm.since) for alarm in found.alarms] == [("judge", datetime.date(2026, 1, 31))]
+    first, last = found.drifts
+    assert (first.n, last.n, first.last) == (60, 60, datetime.date(2026, 1, 30))
+    assert last.by_judge is not None
+    assert last.by_application is not None
+    assert last.by_judge.mean == pytest.approx(-0.5, abs=0.05)
+    assert last.by_application.low < 0 < last.by_application.high
+    with MonitorStore(tmp_path / ".ragstone" / "monitor") as store:
+        assert store_spent(store, TODAY)[0] == 120
+    # What is known stays known; judged again, it is asked anew.
+    assert watch(settings=chosen, today=TOMORROW).drifts == found.drifts
+    assert watch(rejudge=8, settings=chosen, today=TOMORROW).calls.made == 8
+
+
+def test_a_history_that_the_budget_cut_off_is_judged_on_another_day(fake_openai, tmp_path):
+    log, then = _history(tmp_path, 20)
+    chosen = settings(fake_openai, tmp_path, judges=["relevance"], budget_per_day="30calls")
+    first = watch(log, judgements=then, rejudge=40, settings=chosen, today=TODAY)
+    assert (first.rejudged, first.cut_off, first.drifts) == (0, True, [])
+    rest = watch(rejudge=40, settings=chosen, today=TOMORROW)
+    assert (rest.rejudged, rest.calls.made, rest.calls.from_ledger) == (40, 10, 30)
+    assert [one.n for one in rest.drifts] == [20, 20]
+
+
+def test_what_cannot_be_judged_again_is_said(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+    with pytest.raises(DataError, match="no stored exchange has both a time and a score by answered"):
+        watch(rejudge=10, settings=chosen, today=TODAY)
+    with pytest.raises(ConfigError, match="rejudge 1: give how many"):
+        watch(log, rejudge=1, settings=chosen, today=TODAY)
+    offline = watch(rejudge=10, offline=True, settings=chosen, today=TODAY)
+    assert (offline.rejudged, offline.drifts) == (0, [])
+
+
+def test_a_history_that_was_judged_at_once_leaves_the_application_alone(fake_openai, tmp_path):
+    """The log of months is judged in one run: the judge of its first days is that of its last."""
+    log, then = _history(tmp_path)
+    chosen = settings(fake_openai, tmp_path, judges=["relevance"], alpha=0.5)
+    with Watcher(chosen) as watcher:
+        watcher.read([log])
+        numbers = {row.question_id: float(row.score) for row in read_rows(then, Judgement)}
+        scores = [
+            (
+                n,
+                StoredScore(
+                    judge="relevance", version=1, model="m", metric="relevance", status="scored", score=s
+                ),
+            )
+            for n, s in enumerate(numbers.values(), 1)
+        ]
+        watcher.store.keep(scores, best={"relevance": "highest"}, on=TODAY)
+        [alarm] = watcher.alarms(TODAY)
+        assert alarm.cause == "application"
+        assert alarm.says.startswith("the judge had no time to change")
+        watcher.store.keep(scores[:9], best={"relevance": "highest"})  # and some of them by nobody knows whom
+        assert [alarm.cause for alarm in watcher.alarms(TODAY)] == ["unknown"]
+
+
+def test_scores_made_elsewhere_are_not_frozen_for_nobody_knows_how_old_they_are(fake_openai, tmp_path):
+    log, then = _history(tmp_path, 10)
+    chosen = settings(fake_openai, tmp_path, judges=["relevance"], canaries=4)
+    watch(log, judgements=then, settings=chosen, today=TODAY)
+    with log.open("a") as file:
+        file.writelines(line(900 + at) for at in range(3))
+    watch(log, settings=chosen, today=TODAY)
+    with Watcher(chosen) as watcher:
+        assert load_canaries(watcher.store) is None
+    with log.open("a") as file:
+        file.write(line(910))
+    watch(log, settings=chosen, today=TODAY)
+    with Watcher(chosen) as watcher:
+        frozen = load_canaries(watcher.store)
+        assert frozen is not None
+        assert {one.scores["relevance"].judge for one in frozen.answers} == {
+            f"relevance 1 {fake_openai.model}"
+        }
+
+
 def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, log):
     chosen = settings(fake_openai, tmp_path)
     with pytest.raises(ConfigError, match="reference"):
@@ -221,6 +331,8 @@ def test_a_forecast_is_of_what_is_due(fake_openai, tmp_path, log):
         assert watcher.forecast().calls == 12
         watcher.judge(watcher.read([log]), asking=True, today=TODAY)
         assert watcher.forecast().calls == 0
+        # Four of six answers by two judges, though the ledger knows the same calls.
+        assert watcher.forecast(asking=False, rejudge=4).calls == 8
 
 
 def test_two_processes_do_not_pay_for_the_same(fake_openai, tmp_path, log):

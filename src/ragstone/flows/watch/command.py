@@ -16,8 +16,7 @@ from ragstone.flows.watch.outputs import (
     Gaps,
     Questions,
     check_outputs,
-    write_gap_list,
-    write_questions,
+    write_outputs,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +38,13 @@ Judgements = Annotated[
     list[Path] | None,
     typer.Option("--judgements", help="Use these judgements instead of asking judges; may be repeated."),
 ]
+Rejudge = Annotated[
+    int | None,
+    typer.Option(
+        "--rejudge",
+        help="Judge so many exchanges of all days again: did the judge drift, or the application?",
+    ),
+]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
 
 
@@ -51,6 +57,7 @@ def watch(
     rate: Rate = None,
     budget: DayBudget = None,
     judgements: Judgements = None,
+    rejudge: Rejudge = None,
     follow: Follow = False,
     gaps: Gaps = None,
     questions: Questions = None,
@@ -71,6 +78,7 @@ def watch(
 
     - `ragstone watch logs/ --judge grounding --rate 0.1`
     - `ragstone watch logs/ --follow --gaps gaps.csv`
+    - `ragstone watch logs/ --judgements then.jsonl --rejudge 800`
     """
     from ragstone.flows.watch.lines import read_lines
     from ragstone.flows.watch.watching import Watcher, finish, utc_today
@@ -87,16 +95,15 @@ def watch(
             say(line)
         if judgements:
             watcher.take(judgements, progress=bars)
-        if asking and (forecast or not offline):
-            tell_forecast(watcher.forecast(), only=forecast, yes=yes, json=json)
-        summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
+        if (asking or rejudge is not None) and (forecast or not offline):
+            tell_forecast(watcher.forecast(asking, rejudge), only=forecast, yes=yes, json=json)
+        summary = watcher.judge(
+            read, asking=asking, rejudge=rejudge, today=utc_today(), offline=offline, progress=bars
+        )
         if follow and sources:
             summary = _follow(watcher, sources, summary, asking=asking, offline=offline)
         summary, look = finish(watcher, summary, today=utc_today(), offline=offline, progress=bars)
-        if gaps is not None and summary.gaps is not None:
-            write_gap_list(gaps, summary.gaps, force=force)
-        if questions is not None:
-            write_questions(questions, watcher, count, by, force=force)
+        write_outputs(watcher, summary.gaps, gaps, questions, count, by, force=force)
     _tell(summary, look, json=json)
 
 

@@ -67,7 +67,24 @@ def _check_apart(written: Sequence[Path], sources: Sequence[Path]) -> None:
                 )
 
 
-def write_gap_list(path: Path, kept: "KeptGaps", *, force: bool) -> None:
+def write_outputs(
+    watcher: "Watcher",
+    kept: "KeptGaps | None",
+    gaps: Path | None,
+    questions: Path | None,
+    count: int,
+    by: Way,
+    *,
+    force: bool,
+) -> None:
+    """Write what was asked for, and say where it is."""
+    if gaps is not None and kept is not None:
+        _write_gap_list(gaps, kept, force=force)
+    if questions is not None:
+        _write_questions(questions, watcher, count, by, force=force)
+
+
+def _write_gap_list(path: Path, kept: "KeptGaps", *, force: bool) -> None:
     """Write the work list, and say where it is."""
     from ragstone.monitor.gaps import write_gaps
     from ragstone.report.wording import plural
@@ -77,14 +94,7 @@ def write_gap_list(path: Path, kept: "KeptGaps", *, force: bool) -> None:
     say(f"{plural(len(kept.gaps), 'gap')} in {path}{cut}.")
 
 
-def write_questions(
-    path: Path,
-    watcher: "Watcher",
-    count: int,
-    by: Literal["topic", "random", "rarity", "frequency", "quality"],
-    *,
-    force: bool,
-) -> None:
+def _write_questions(path: Path, watcher: "Watcher", count: int, by: Way, *, force: bool) -> None:
     """Write the evaluation set with its answers, and say where they are."""
     from ragstone.flows.watch.sampling import sample_store
     from ragstone.records import Answer, Question
