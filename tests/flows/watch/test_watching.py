@@ -220,17 +220,17 @@ def test_a_history_judged_again_tells_the_judge_from_the_application(fake_openai
     assert [alarm.cause for alarm in before.alarms] == ["unknown"]
     assert fake_openai.n_requests == 0
     # The judge of now says the same of all: so it was the judge of then that changed, on the 31st day.
-    found = watch(rejudge=120, settings=chosen, today=TODAY)
-    assert (found.rejudged, found.calls.made, fake_openai.n_requests) == (120, 120, 120)
+    found = watch(rejudge=240, settings=chosen, today=TODAY)
+    assert (found.rejudged, found.calls.made, fake_openai.n_requests) == (240, 240, 240)
     assert [(alarm.cause, alarm.since) for alarm in found.alarms] == [("judge", datetime.date(2026, 1, 31))]
     first, last = found.drifts
-    assert (first.n, last.n, first.last) == (60, 60, datetime.date(2026, 1, 30))
+    assert (first.n, last.n, first.last) == (120, 120, datetime.date(2026, 1, 30))
     assert last.by_judge is not None
     assert last.by_application is not None
-    assert last.by_judge.mean == pytest.approx(-0.5, abs=0.05)
+    assert last.by_judge.mean == pytest.approx(-0.5)
     assert last.by_application.low < 0 < last.by_application.high
     with MonitorStore(tmp_path / ".ragstone" / "monitor") as store:
-        assert store_spent(store, TODAY)[0] == 120
+        assert store_spent(store, TODAY)[0] == 240
     # What is known stays known; judged again, it is asked anew.
     assert watch(settings=chosen, today=TOMORROW).drifts == found.drifts
     assert watch(rejudge=8, settings=chosen, today=TOMORROW).calls.made == 8
