@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.plain_rows import judgement_row
+from tests.support.scripts import fit_schema
 
 from ragstone.config import MonitorSection
 from ragstone.errors import ConfigError, DataError, ModelError
@@ -219,7 +220,8 @@ def test_a_history_judged_again_tells_the_judge_from_the_application(fake_openai
     before = watch(log, judgements=then, settings=chosen, today=TODAY)
     assert [alarm.cause for alarm in before.alarms] == ["unknown"]
     assert fake_openai.n_requests == 0
-    # The judge of now says the same of all: so it was the judge of then that changed, on the 31st day.
+    # The judge of now says yes to all: so it was the judge of then that changed, on the 31st day.
+    fake_openai.script = lambda body: fit_schema(body).replace("false", "true")
     found = watch(rejudge=240, settings=chosen, today=TODAY)
     assert (found.rejudged, found.calls.made, fake_openai.n_requests) == (240, 240, 240)
     assert [(alarm.cause, alarm.since) for alarm in found.alarms] == [("judge", datetime.date(2026, 1, 31))]
