@@ -52,12 +52,16 @@ class LanguagesBench(Section, frozen=True, kw_only=True):
     """The study of `ragstone bench languages`.
 
     retrievers: those whose indexes are compared. langs: only these languages, default all that documents
-    have. k: chunks that count, and that an answer is made from.
+    have. k: chunks that count, and that an answer is made from. prompts, temperatures: every question is
+    answered by each prompt at each temperature; default the prompt of the question's kind, at the temperature
+    of `[answer]`.
     """
 
     retrievers: list[str] = msgspec.field(default_factory=lambda: ["bm25", "dense"])
     langs: list[str] | None = None
     k: Positive = 5
+    prompts: list[str] = []
+    temperatures: list[Temperature] = []
 
 
 AgreementMeasure = Literal["exact agreement", "difference", "Spearman"]

@@ -4,9 +4,11 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.experiments.overlap import ErrorOverlap, GivenDocument
 from ragstone.experiments.paired import PairedComparison
 from ragstone.statistics import Estimate
 
+Axis = Literal["prompt", "temperature"]
 OWN, ALL = "own language", "all languages"
 
 
@@ -26,28 +28,76 @@ class LanguageCell(msgspec.Struct, frozen=True, kw_only=True):
     measures: dict[str, Estimate]
 
 
-class LanguageVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class StudyArm(msgspec.Struct, frozen=True, kw_only=True):
+    """With what answers are made: a retriever and, where the study declares them, a prompt and a temperature.
+
+    The rows of a study begin with it.
+    """
+
+    retriever: str
+    prompt: str | None = None
+    temperature: float | None = None
+
+    @property
+    def axes(self) -> dict[Axis, str]:
+        """Axis -> its value, as text, of those that are declared."""
+        temperature = None if self.temperature is None else f"{self.temperature:g}"
+        values: dict[Axis, str | None] = {"prompt": self.prompt, "temperature": temperature}
+        return {axis: value for axis, value in values.items() if value is not None}
+
+    @property
+    def arm(self) -> str:
+        """What it is called: `bm25`, or with prompt and temperature `bm25 · mine at 0.1`."""
+        at = "" if self.temperature is None else f" at {self.temperature:g}"
+        return (f"{self.retriever} · {self.prompt}" if self.prompt else self.retriever) + at
+
+
+class LanguageVerdict(StudyArm, frozen=True, kw_only=True):
     """All languages together against the question's own, on the same questions.
 
     lang: of the questions; ALL for those of every language. own, together: the two means. comparison:
     `first` is ALL; p_holm over all verdicts of the study of the same measure.
     """
 
-    retriever: str
     lang: str
     own: Estimate
     together: Estimate
     comparison: PairedComparison
 
 
-class AnsweringCost(msgspec.Struct, frozen=True, kw_only=True):
+class LanguageOverlap(StudyArm, frozen=True, kw_only=True):
+    """Which answers are wrong: A is from the own language's index, B from that of all.
+
+    lang: of the questions; ALL for those of every language.
+    """
+
+    lang: str
+    overlap: ErrorOverlap
+
+
+class AxisVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt or temperature against the first that is declared, by right answers to the same questions.
+
+    value, against: the two, their means in `mean` and `baseline`. A question counts by the share of its
+    answers that are right, over both indexes and all that the study combines the two with. comparison:
+    `first` is `value`; p_holm over all verdicts of this kind.
+    """
+
+    axis: Axis
+    value: str
+    against: str
+    mean: Estimate
+    baseline: Estimate
+    comparison: PairedComparison
+
+
+class AnsweringCost(StudyArm, frozen=True, kw_only=True):
     """What the answers of one kind of index cost, as the ledger recorded it; None where a price is unknown.
 
     n_unscored: answers that are neither right nor wrong. n_neither: answers to true/false questions that
     say neither, which count as wrong.
     """
 
-    retriever: str
     index: str
     n_answers: int
     n_unscored: int
@@ -55,25 +105,26 @@ class AnsweringCost(msgspec.Struct, frozen=True, kw_only=True):
     usd: float | None
 
 
-class GivenDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that a wrong answer was made from. copy: whether it is a relevant one, or a copy of one."""
+class IndexAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer from one kind of index.
 
-    place: int
-    document_id: str
-    lang: str | None
-    copy: bool
+    right: None where it could not be scored. found: whether a document that it was made from is relevant, or
+    a copy of one.
+    """
+
+    answer: str
+    right: bool | None
+    found: bool
+    documents: list[GivenDocument]
 
 
-class WrongAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A wrong answer, and the documents that it was made from, best first."""
+class WrongAnswer(StudyArm, frozen=True, kw_only=True):
+    """A question with a wrong answer from one of the two indexes or both, and what both said."""
 
     question_id: str
     lang: str | None
     kind: Literal["open", "true_false", "multi"]
-    retriever: str
-    index: str
     question: str
     reference: list[str]
-    answer: str
-    found: bool
-    documents: list[GivenDocument]
+    own: IndexAnswer
+    together: IndexAnswer

@@ -1,12 +1,13 @@
 """The answering prompts: data files, like judges."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
+from ragstone.config import Section, Settings, convert_section, library_names, parse_toml, read_named
 from ragstone.errors import ConfigError
 from ragstone.llm import Message, Prompt, fence, row_nonce
 from ragstone.records import Context, Question
@@ -35,6 +36,19 @@ def prompt_names() -> list[str]:
 def load_prompt(name: str | Path, room: str = "ragstone.systems") -> AnsweringPrompt:
     """Return an answering prompt of a room by its name, or from a .toml file of one's own. ConfigError."""
     return parse_prompt(*read_named(name, "prompt", room, "prompts"))
+
+
+def load_prompts(settings: Settings, names: Sequence[str], place: str) -> dict[str, AnsweringPrompt]:
+    """Return prompts by how the settings name them. place: where they do. ConfigError for two of one name."""
+    prompts = {name: load_prompt(settings.named(name)) for name in names}
+    known: dict[str, str] = {}
+    for name, prompt in prompts.items():
+        if known.setdefault(prompt.name, name) != name:
+            raise ConfigError(
+                f"{place} {known[prompt.name]!r} and {name!r} are both named {prompt.name!r}: give one of "
+                "the files another `name`."
+            )
+    return prompts
 
 
 def parse_prompt(text: str, file: Path) -> AnsweringPrompt:

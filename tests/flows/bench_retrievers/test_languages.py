@@ -2,12 +2,14 @@ import pytest
 from tests.support.plain_rows import judgement_row
 
 from ragstone.errors import DataError
-from ragstone.experiments.languages import ALL, OWN
+from ragstone.experiments.languages import ALL, OWN, StudyArm
 from ragstone.flows.bench_retrievers.answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
+    axis_verdicts,
     is_right,
+    language_overlaps,
     reference_truth,
     wrong_answers,
 )
@@ -155,10 +157,10 @@ def test_reference_that_is_neither_true_nor_false_is_refused():
         reference_truth(question("perhaps"))
 
 
-def answered(index, right):
+def answered(index, right, **axes):
     names = [q.id for q in QUESTIONS]
     return AnswersOfIndex(
-        retriever="r",
+        arm=StudyArm(retriever="r", **axes),
         index=index,
         answers=[answer("x", question_id=name) for name in names],
         right={name: right(at) for at, name in enumerate(names)},
@@ -179,20 +181,65 @@ def test_accuracy_is_compared_by_mcnemar_on_questions_that_both_have_a_score_of(
     assert found["es"].comparison.n == N - 1
 
 
-def test_wrong_answer_comes_with_its_documents_their_language_and_which_are_copies():
-    one = AnswersOfIndex(
-        retriever="r",
-        index=ALL,
-        answers=[answer("41", question_id="en-q3", documents=("es-d9", "es-d3", "elsewhere"))],
-        right={"en-q3": False},
+def test_overlap_of_errors_is_by_language_and_in_all():
+    # English: the own index is wrong on the first 8, that of all on the last 4 of these and on 2 others.
+    own = answered(OWN, lambda at: at >= 8)
+    together = answered(ALL, lambda at: not (4 <= at < 8 or at in (20, 21)))
+    del together.right[QUESTIONS[-1].id]
+    found = {one.lang: one.overlap for one in language_overlaps([own, together], QUESTIONS, SAME)}
+    english = found["en"]
+    assert (english.n, english.n_only_a, english.n_both, english.n_only_b) == (N, 4, 4, 2)
+    assert (found["es"].n, found["es"].n_only_a + found["es"].n_both + found["es"].n_only_b) == (N - 1, 0)
+    assert (found[ALL].n, found[ALL].n_both) == (2 * N - 1, 4)
+
+
+def test_prompts_and_temperatures_are_compared_with_the_first_of_each():
+    # The prompt `mine` is right on 20 of 80 questions less than `first`, at either temperature, from either
+    # index; temperatures change nothing. English and Spanish questions of a number share their document.
+    rows = [
+        answered(index, lambda at, prompt=prompt: prompt == "first" or at >= 20, prompt=prompt, temperature=t)
+        for prompt in ("first", "mine")
+        for t in (0.0, 0.1)
+        for index in (OWN, ALL)
+    ]
+    prompt, temperature = axis_verdicts(rows, QUESTIONS, SAME)
+    assert (prompt.axis, prompt.value, prompt.against) == ("prompt", "mine", "first")
+    assert (prompt.mean.value, prompt.baseline.value) == (60 / 80, 1.0)
+    assert (prompt.comparison.difference.value, prompt.comparison.verdict) == (-0.25, "worse")
+    assert (temperature.value, temperature.against, temperature.comparison.verdict) == (
+        "0.1",
+        "0",
+        "cannot tell",
     )
-    [row] = wrong_answers(one, {q.id: q for q in QUESTIONS}, SAME, LANG_OF)
-    assert [(d.place, d.document_id, d.lang, d.copy) for d in row.documents] == [
+    assert {one.comparison.family for one in (prompt, temperature)} == {2}
+    assert axis_verdicts(rows[:2], QUESTIONS, SAME) == []  # one prompt, one temperature
+    assert axis_verdicts([answered(OWN, lambda at: True)], QUESTIONS, SAME) == []
+
+
+def test_wrong_answer_stands_beside_that_of_the_other_index_with_the_documents_of_both():
+    own, together = (
+        AnswersOfIndex(
+            arm=StudyArm(retriever="r"),
+            index=index,
+            answers=[
+                answer(said, question_id="en-q3", documents=documents),
+                answer("right", question_id="en-q4", documents=documents),
+            ],
+            right={"en-q3": index == OWN, "en-q4": True},
+        )
+        for index, said, documents in (
+            (OWN, "42", ("en-d3",)),
+            (ALL, "41", ("es-d9", "es-d3", "elsewhere")),
+        )
+    )
+    [row] = wrong_answers((own, together), {q.id: q for q in QUESTIONS}, SAME, LANG_OF)
+    assert [(d.place, d.document_id, d.lang, d.copy) for d in row.together.documents] == [
         (1, "es-d9", "es", False),
         (2, "es-d3", "es", True),
         (3, "elsewhere", None, False),
     ]
-    assert row.found
+    assert (row.own.answer, row.own.right, row.own.found) == ("42", True, True)
+    assert (row.together.answer, row.together.right, row.together.found) == ("41", False, True)
 
 
 def test_cost_of_answers_is_unknown_where_one_is_and_failures_cost_nothing():
@@ -200,7 +247,7 @@ def test_cost_of_answers_is_unknown_where_one_is_and_failures_cost_nothing():
 
     def cost(*answers):
         return answering_cost(
-            AnswersOfIndex(retriever="r", index=OWN, answers=list(answers), right={}), asked
+            AnswersOfIndex(arm=StudyArm(retriever="r"), index=OWN, answers=list(answers), right={}), asked
         )
 
     assert cost(answer("True", cost=0.5), answer("Hm", cost=0.25)).usd == 0.75

@@ -20,6 +20,7 @@ from ragstone.config import (
 )
 from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.languages import ALL, OWN
+from ragstone.flows.bench_retrievers.study import forecast_study
 from ragstone.flows.retrieve.ranking import measure_rankings
 from ragstone.records import Answer, Document, Question, Ranking, RankingItem
 from ragstone.report.benches.languages import read_study
@@ -142,18 +143,94 @@ def test_answers_come_from_the_own_index_and_from_that_of_all(settings, tmp_path
     verdicts = {one.lang: one for one in study.accuracy}
     assert verdicts["en"].own.value == verdicts["en"].together.value == 5 / 6
     assert verdicts["es"].own.value == 1.0
-    assert study.n_wrong == 2
-    assert {(row.question_id, row.index) for row in study.wrong} == {("en-q0", OWN), ("en-q0", ALL)}
-    assert study.wrong[0].documents[0].document_id == "en-0"
-    assert study.wrong[0].documents[0].copy
+    [wrong] = study.wrong
+    assert (wrong.question_id, wrong.own.right, wrong.together.right) == ("en-q0", False, False)
+    assert (wrong.own.documents[0].document_id, wrong.own.documents[0].copy) == ("en-0", True)
+    overlap = {one.lang: one.overlap for one in study.overlaps}[ALL]
+    assert (overlap.n, overlap.n_only_a, overlap.n_both, overlap.n_only_b) == (12, 0, 1, 0)
     folder = tmp_path / "runs" / "run-languages"
     assert len(list(read_rows(folder / "answers.jsonl", Answer))) == 24
-    lines = (folder / "wrong_answers.jsonl").read_text().splitlines()
-    assert [json.loads(line)["index"] for line in lines] == [OWN, ALL]
+    [line] = (folder / "wrong_answers.jsonl").read_text().splitlines()
+    assert json.loads(line)["together"]["answer"] == "im Winter"
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["judges"].keys() == {"containment"}
     assert "wrong_answers.jsonl" in manifest["files"]
     assert study.models["answer"].startswith("openai/fake")
+
+
+MINE = 'name = "mine"\nversion = 1\nprompt = "In a word: {question} By {contexts}."\n'
+
+
+def test_own_prompts_and_temperatures_are_axes_of_the_answers(settings, tmp_path, fake_openai):
+    # `mine` is right on everything, the shipped prompt on nothing, whatever the temperature.
+    (tmp_path / "mine.toml").write_text(MINE)
+    months = [month for some in MONTHS.values() for month in some]
+    fake_openai.script = lambda body: " ".join(months) if "In a word" in prompt_of(body) else "No idea."
+    axes = answering(studied(settings, prompts=["bare", "mine.toml"], temperatures=[0, 0.1]))
+    n_foreseen, n_before = forecast_study(axes).calls, fake_openai.n_requests
+    study = ragstone.bench_languages(axes)
+    assert (n_foreseen, n_before) == (fake_openai.n_requests, 0)
+    assert {(body["temperature"], "In a word" in prompt_of(body)) for body in fake_openai.bodies} == {
+        (temperature, mine) for temperature in (0, 0.1) for mine in (True, False)
+    }
+    arms = {one.arm: one.own.value for one in study.accuracy if one.lang == ALL}
+    assert arms == {
+        "bm25 · bare at 0": 0.0,
+        "bm25 · bare at 0.1": 0.0,
+        "bm25 · mine at 0": 1.0,
+        "bm25 · mine at 0.1": 1.0,
+    }
+    found = {(one.axis, one.value): one for one in study.axes}
+    assert (found["prompt", "mine"].baseline.value, found["prompt", "mine"].mean.value) == (0.0, 1.0)
+    assert found["prompt", "mine"].comparison.difference.value == 1.0
+    assert found["temperature", "0.1"].comparison.verdict == "cannot tell"
+    rows = list(read_rows(tmp_path / "runs/run-languages/answers.jsonl", Answer))
+    assert len({(row.question_id, row.system) for row in rows}) == len(rows) == 8 * 12
+    assert rows[0].system == f"bm25, {OWN}/bare/fake/temperature 0"
+
+
+def test_axes_of_one_value_ask_what_none_asks(settings, fake_openai):
+    # The default is the prompt of `[answer]` at temperature 0: named, it makes no call that was not made.
+    ragstone.bench_languages(answering(settings, prompt="bare"))
+    n_requests = fake_openai.n_requests
+    named = answering(studied(settings, prompts=["bare"], temperatures=[0]), prompt="bare")
+    assert ragstone.bench_languages(named, force=True).axes == []
+    assert fake_openai.n_requests == n_requests
+
+
+def test_statements_are_asked_by_the_named_prompts_too(settings, tmp_path, fake_openai):
+    (tmp_path / "mine.toml").write_text(MINE)
+    write_rows(
+        tmp_path / "questions.jsonl",
+        [msgspec.structs.replace(q, kind="true_false", reference="true") for q in questions()],
+        Question,
+        force=True,
+    )
+    fake_openai.script = always("True, verdadero.")
+    ragstone.bench_languages(answering(studied(settings, prompts=["mine.toml"])))
+    assert all("In a word" in prompt for prompt in fake_openai.prompts)
+    ragstone.bench_languages(answering(settings), force=True)
+    assert "is a statement" in fake_openai.prompts[-1]
+
+
+def test_temperature_of_answers_is_that_of_the_settings(settings, fake_openai):
+    ragstone.bench_languages(answering(settings, temperature=0.7))
+    assert {body["temperature"] for body in fake_openai.bodies} == {0.7}
+
+
+def test_prompts_that_cannot_be_told_apart_or_found_are_refused_before_a_call(
+    settings, tmp_path, fake_openai
+):
+    for name in ("one.toml", "two.toml"):
+        (tmp_path / name).write_text(MINE)
+    for prompts, says in (
+        (["one.toml", "two.toml"], "'one.toml' and 'two.toml' are both named 'mine'"),
+        (["stric"], "Did you mean 'strict'"),
+    ):
+        for ask in (ragstone.bench_languages, forecast_study):
+            with pytest.raises(ConfigError, match=says):
+                ask(answering(studied(settings, prompts=prompts)))
+    assert fake_openai.n_requests == 0
 
 
 def test_answer_limit_is_of_each_language(settings):
@@ -204,8 +281,8 @@ def test_statements_of_xquad_are_judged_in_their_language(tmp_path, shared_data,
         ("es", 0.5, 0.5),
         (ALL, 0.5, 0.5),
     }
-    assert study.n_wrong == 20
-    assert all(row.reference == ["False"] and len(row.documents) == 5 for row in study.wrong)
+    assert study.n_wrong == 10
+    assert all(row.reference == ["False"] and len(row.own.documents) == 5 for row in study.wrong)
     assert any("is a statement" in prompt for prompt in fake_openai.prompts)
     assert {answer.system for answer in read_rows(tmp_path / "runs/run-languages/answers.jsonl", Answer)} == {
         f"bm25, {index}/true_false/fake" for index in (OWN, ALL)

@@ -3,11 +3,13 @@ from rich.cells import cell_len
 from tests.report.benches.test_retrievers import questions, rankings
 from tests.report.surfaces import page_text, shown
 
-from ragstone.experiments.languages import ALL, OWN
+from ragstone.experiments.languages import ALL, OWN, StudyArm
 from ragstone.flows.bench_retrievers.answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
+    axis_verdicts,
+    language_overlaps,
     wrong_answers,
 )
 from ragstone.flows.bench_retrievers.languages import language_cells, language_verdicts
@@ -25,7 +27,7 @@ def study(words="What is it?"):
     by_id = {question.id: question for question in asked}
     answered = [
         AnswersOfIndex(
-            retriever="r",
+            arm=StudyArm(retriever="r", prompt="bare"),
             index=index,
             answers=[
                 Answer(
@@ -40,7 +42,8 @@ def study(words="What is it?"):
         )
         for index, n_wrong in ((OWN, 3), (ALL, 1))
     ]
-    wrong = [row for one in answered for row in wrong_answers(one, by_id, SAME, LANG_OF)]
+    wrong = wrong_answers((answered[0], answered[1]), by_id, SAME, LANG_OF)
+    mine = [msgspec.structs.replace(one, arm=StudyArm(retriever="r", prompt="mine")) for one in answered]
     return StudySummary(
         name=words,
         version="0.1.0",
@@ -53,6 +56,8 @@ def study(words="What is it?"):
         verdicts=language_verdicts({"r": indexes}, asked, 5, SAME),
         failed=[FailedRetriever(retriever="down", reason=words)],
         accuracy=accuracy_verdicts(answered, asked, SAME),
+        axes=axis_verdicts([*answered, *mine], asked, SAME),
+        overlaps=language_overlaps(answered, asked, SAME),
         costs=[answering_cost(one, by_id) for one in answered],
         wrong=wrong,
         n_wrong=len(wrong),
@@ -68,15 +73,25 @@ def test_study_shows_both_answers_matrices_and_wrong_answers():
     assert "Does adding translations of the documents improve retrieval? r: with all languages" in text
     assert "not distinguishable (1.00, own language alone 1.00; 60 questions)" in text
     assert "right answers" in text
-    assert "the right document was given" in text
-    assert "All 4." in text
+    # Three wrong from the own index, the first of them from that of all too, whose document both were given.
+    assert "All 3. Both answers, with the documents" in text
+    assert "q0 · en · open · r · bare · wrong from both" in text
+    assert "only own 2" in text
+    assert "prompt mine" in text
     assert "down was not measured" in text
     assert "recall@1" in text
 
 
 def test_study_without_a_model_says_so():
     alone = msgspec.structs.replace(
-        study(), accuracy=[], costs=[], wrong=[], n_wrong=0, unanswered="No model answered: name one."
+        study(),
+        accuracy=[],
+        axes=[],
+        overlaps=[],
+        costs=[],
+        wrong=[],
+        n_wrong=0,
+        unanswered="No model answered: name one.",
     )
     assert "No model answered: name one." in page_text(study_document(alone))
     assert "No model answered: name one." in shown(study_document(alone))
@@ -86,5 +101,6 @@ def test_terminal_shows_the_study_in_100_columns():
     text = shown(study_document(study()))
     assert max(cell_len(line) for line in text.splitlines()) <= 100
     assert "all languages" in text
-    assert "4 wrong answers, in wrong_answers.jsonl." in text
+    assert "3 questions with a wrong answer, in wrong_answers.jsonl." in text
+    assert "only own" in text
     assert "60 answers, cost unknown" in text

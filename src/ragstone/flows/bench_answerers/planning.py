@@ -10,7 +10,7 @@ from ragstone.errors import ConfigError, nearest
 from ragstone.experiments.answer_board import AnswerCell, short_model
 from ragstone.records import Answer, Judgement, Question
 from ragstone.systems.chosen import named_systems
-from ragstone.systems.prompting import AnsweringPrompt, load_prompt
+from ragstone.systems.prompting import AnsweringPrompt, load_prompts
 
 CLOSED_BOOK = "closed_book"  # the prompt that ships for the condition `none`
 
@@ -68,7 +68,7 @@ def plan_answerers(settings: Settings) -> AnswerGrid:
     _check_named(settings, models)
     conditions = list(dict.fromkeys(declared.conditions)) if models else []
     named = list(dict.fromkeys(declared.prompts or [settings.answer.prompt])) if models else []
-    prompts = _prompts(settings, named)
+    prompts = load_prompts(settings, named, "[bench.answerers] prompts")
     closed = [name for name, prompt in prompts.items() if not shows_contexts(prompt)]
     opened = [name for name in prompts if name not in closed]
     _check_prompts(closed, opened, conditions)
@@ -127,19 +127,6 @@ def _check_named(settings: Settings, models: Sequence[str]) -> None:
             )
     if models and not declared.conditions:
         raise ConfigError("[bench.answerers] conditions is empty: name at least one, e.g. `retrieved`.")
-
-
-def _prompts(settings: Settings, names: Sequence[str]) -> dict[str, AnsweringPrompt]:
-    """Return the prompts by how ragstone.toml names them. Raises ConfigError for two of one name."""
-    prompts = {name: load_prompt(settings.named(name)) for name in names}
-    known: dict[str, str] = {}
-    for name, prompt in prompts.items():
-        if known.setdefault(prompt.name, name) != name:
-            raise ConfigError(
-                f"[bench.answerers] prompts {known[prompt.name]!r} and {name!r} are both named "
-                f"{prompt.name!r}: give one of the files another `name`."
-            )
-    return prompts
 
 
 def _check_prompts(closed: Sequence[str], opened: Sequence[str], conditions: Sequence[Condition]) -> None:

@@ -1,36 +1,44 @@
 """The same questions answered from the contexts of the own language and of all: which answers are right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 import msgspec
 
-from ragstone.engine.local import map_in_order
+from ragstone.config import Sampling, Settings
 from ragstone.engine.session import Session
 from ragstone.errors import DataError
 from ragstone.experiments.languages import (
     ALL,
     OWN,
     AnsweringCost,
-    GivenDocument,
+    AxisVerdict,
+    IndexAnswer,
+    LanguageOverlap,
     LanguageVerdict,
+    StudyArm,
     WrongAnswer,
 )
+from ragstone.experiments.overlap import error_overlap, given_documents
+from ragstone.experiments.paired import compare_rankings
 from ragstone.flows.bench_retrievers.languages import (
     Indexes,
     by_lang,
-    compare_values,
     corrected,
     groups,
+    measured_values,
     own_rankings,
+    verdict_of,
 )
 from ragstone.flows.bench_retrievers.study_rows import StudyRows
 from ragstone.judging.truth import says_true
-from ragstone.llm import Ask
-from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking, references
+from ragstone.records import Answer, Chunk, Context, Judgement, Question, references
+from ragstone.retrieval.evaluate import mean_measures
 from ragstone.retrieval.relevance import relevant_documents
+from ragstone.stages.answer import answer_given
 from ragstone.stages.judge import judge_rows, load_judges
-from ragstone.systems.prompting import AnsweringPrompt, load_prompt
-from ragstone.systems.rag import answer_question, contexts_of
+from ragstone.systems.prompting import load_prompt, load_prompts
+from ragstone.systems.rag import contexts_of
 
 ACCURACY = "accuracy"
 HALF = 0.5  # containment is 1 or 0
@@ -43,25 +51,27 @@ class AnswersOfIndex(msgspec.Struct, frozen=True, kw_only=True):
     call, no reference) are not in it.
     """
 
-    retriever: str
+    arm: StudyArm
     index: str
     answers: list[Answer]
     right: dict[str, bool]
 
 
 JUDGES = ["containment"]  # what says whether an answer is right, unless the question is true or false
-STATEMENTS = "true_false"  # the prompt of true/false questions
+STATEMENTS = "true_false"  # the prompt of true/false questions, where the study names none
 
 
-class AnsweringDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """What answers are made with; the prompts by kind of question."""
+def study_prompts(settings: Settings) -> dict[str | None, str | None]:
+    """Return the prompts to answer with: what each is called -> how the settings name it.
 
-    ask: Ask
-    secret: bytes
-    statements: AnsweringPrompt
-    others: AnsweringPrompt
-    chunks: Mapping[str, Chunk]
-    documents: Mapping[str, Document]
+    None: that of the question's kind. Raises ConfigError for an unknown prompt, and for two of one name.
+    """
+    declared = settings.bench.languages.prompts
+    if not declared:
+        load_prompt(settings.named(settings.answer.prompt))
+        return {None: None}
+    prompts = load_prompts(settings, declared, "[bench.languages] prompts")
+    return {prompt.name: name for name, prompt in prompts.items()}
 
 
 async def answer_both(
@@ -69,69 +79,69 @@ async def answer_both(
 ) -> list[AnswersOfIndex]:
     """Return the answers from the own language's index and from that of all, of each retriever.
 
-    Questions of kind `true_false` are asked by the prompt of that name, others by `[answer] prompt`; of each
-    language the first `[answer] limit`. Questions in a language without an index are left out. Raises
-    DataError, before a call is made, for a true/false question whose reference is neither.
+    They are asked by every prompt at every temperature of `[bench.languages]`; without prompts, questions of
+    kind `true_false` by the prompt of that name, others by `[answer] prompt`. Of each language the first
+    `[answer] limit`. Questions in a language without an index are left out. Raises DataError, before a call
+    is made, for a true/false question whose reference is neither.
     """
-    settings = session.settings.answer
+    settings = session.settings
     asked = [
         question
         for lang, some in by_lang(rows.questions).items()
         if lang in rows.langs
-        for question in some[: settings.limit]
+        for question in some[: settings.answer.limit]
     ]
     for question in asked:
         if question.kind == "true_false" and question.reference:
             reference_truth(question)
-    deps = AnsweringDeps(
-        ask=await session.models.ask(settings.model or ""),
-        secret=session.secret(),
-        statements=load_prompt(STATEMENTS),
-        others=load_prompt(session.settings.named(settings.prompt)),
-        chunks={chunk.id: chunk for chunk in chunks},
-        documents={document.id: document for document in rows.documents},
-    )
+    texts = {chunk.id: chunk for chunk in chunks}
+    documents = {document.id: document for document in rows.documents}
     answered = []
-    for retriever, of_index in indexes.items():
+    temperatures: list[float | None] = [*map(float, settings.bench.languages.temperatures)]
+    for (told, prompt), temperature, (retriever, of_index) in product(
+        study_prompts(settings).items(), dict.fromkeys(temperatures or [None]), indexes.items()
+    ):
+        arm = StudyArm(retriever=retriever, prompt=told, temperature=temperature)
         for index, rankings in ((OWN, own_rankings(of_index, asked)), (ALL, of_index[ALL])):
-            answers = await _answers_from(asked, rankings, deps, session, f"{retriever}, {index}")
+            found = {ranking.question_id: ranking for ranking in rankings}
+            contexts = {question.id: contexts_of(found[question.id], texts, documents) for question in asked}
+            answers = await _answers(asked, contexts, index, arm, prompt, session)
             judged = {
                 row.question_id: row
                 async for row in judge_rows(lambda answers=answers: answers, load_judges(JUDGES), session)  # type: ignore[misc]
             }
-            answered.append(
-                AnswersOfIndex(
-                    retriever=retriever,
-                    index=index,
-                    answers=answers,
-                    right=_scored_right(asked, answers, judged),
-                )
-            )
+            right = _scored_right(asked, answers, judged)
+            answered.append(AnswersOfIndex(arm=arm, index=index, answers=answers, right=right))
     return answered
 
 
-async def _answers_from(
+async def _answers(
     asked: Sequence[Question],
-    rankings: Sequence[Ranking],
-    deps: AnsweringDeps,
+    contexts: Mapping[str, list[Context]],
+    index: str,
+    arm: StudyArm,
+    prompt: str | None,
     session: Session,
-    system: str,
 ) -> list[Answer]:
-    by_question = {ranking.question_id: ranking for ranking in rankings}
-    model = (session.settings.answer.model or "").rpartition("/")[2]
-
-    async def work(question: Question) -> Answer:
-        contexts = contexts_of(by_question[question.id], deps.chunks, deps.documents)
-        prompt = deps.statements if question.kind == "true_false" else deps.others
-        named = f"{system}/{prompt.name}/{model}"
-        return await answer_question(question, contexts, prompt, deps.ask, system=named, secret=deps.secret)
-
-    with session.progress(f"answer {system}", len(asked), session.state) as advance:
-        answers = []
-        async for answer in map_in_order(work, asked, session.models.stop):
-            advance()
-            answers.append(answer)
-    return answers
+    """Return the answers in the order of the questions. prompt: None for that of each question's kind."""
+    by_prompt: dict[str, list[Question]] = {}
+    for question in asked:
+        of_kind = STATEMENTS if question.kind == "true_false" else session.settings.answer.prompt
+        by_prompt.setdefault(prompt or of_kind, []).append(question)
+    found: dict[str, Answer] = {}
+    for name, some in by_prompt.items():
+        made = answer_given(
+            some,
+            lambda question: contexts[question.id],
+            session,
+            brought_by=f"{arm.retriever}, {index}",
+            prompt=name,
+            sampling=Sampling(temperature=arm.temperature),
+        )
+        async for answer in made:
+            at = "" if arm.temperature is None else f"/temperature {arm.axes['temperature']}"
+            found[answer.question_id] = msgspec.structs.replace(answer, system=answer.system + at)
+    return [found[question.id] for question in asked]
 
 
 def _scored_right(
@@ -169,6 +179,28 @@ def reference_truth(question: Question) -> bool:
     return bool(said.pop())
 
 
+Pair = tuple[AnswersOfIndex, AnswersOfIndex]
+
+
+def pairs_of(answered: Iterable[AnswersOfIndex]) -> list[Pair]:
+    """Return the answers of each arm from the own language's index, and from that of all."""
+    by_arm: dict[StudyArm, dict[str, AnswersOfIndex]] = {}
+    for one in answered:
+        by_arm.setdefault(one.arm, {})[one.index] = one
+    return [(of_index[OWN], of_index[ALL]) for of_index in by_arm.values()]
+
+
+def _both_scored(pair: Pair, questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """Return the questions that both answers of are scored, by language and all of them."""
+    own, together = pair
+    return groups([question for question in questions if question.id in own.right.keys() & together.right])
+
+
+def shared_of(questions: Iterable[Question], same: Mapping[str, str]) -> dict[str, str]:
+    """Return question id -> the document that questions which are not independent share."""
+    return {q.id: min(same.get(name, name) for name in relevant_documents(q) or [q.id]) for q in questions}
+
+
 def accuracy_verdicts(
     answered: Sequence[AnswersOfIndex],
     questions: Sequence[Question],
@@ -176,30 +208,91 @@ def accuracy_verdicts(
     *,
     seed: int = 0,
 ) -> list[LanguageVerdict]:
-    """Return all languages against the own one by right answers: of each retriever, by language and in all.
+    """Return all languages against the own one by right answers: of each arm, by language and in all.
 
     Only questions that both answers of are scored count. McNemar's test, or one that knows of shared
     documents (see compare_rankings); Holm's correction over all verdicts that come back.
     """
-    by_key = {(one.retriever, one.index): one.right for one in answered}
-    shared = {q.id: min(same.get(name, name) for name in relevant_documents(q) or [q.id]) for q in questions}
+    shared = shared_of(questions, same)
     verdicts = []
-    for retriever in dict.fromkeys(one.retriever for one in answered):
-        own, together = by_key[retriever, OWN], by_key[retriever, ALL]
-        both = [question for question in questions if question.id in own and question.id in together]
-        for lang, some in groups(both).items():
-            names = [question.id for question in some]
-            verdicts.append(
-                compare_values(
-                    retriever,
-                    lang,
-                    {name: float(together[name]) for name in names},
-                    {name: float(own[name]) for name in names},
-                    shared,
-                    measure=ACCURACY,
-                    seed=seed,
-                )
+    for own, together in pairs_of(answered):
+        for lang, some in _both_scored((own, together), questions).items():
+            values = {
+                name: {question.id: float(one.right[question.id]) for question in some}
+                for name, one in ((ALL, together), (OWN, own))
+            }
+            queries = measured_values(values, shared, ACCURACY)
+            verdicts.append(verdict_of(own.arm, lang, queries, ACCURACY, seed))
+    return corrected(verdicts)
+
+
+def language_overlaps(
+    answered: Sequence[AnswersOfIndex],
+    questions: Sequence[Question],
+    same: Mapping[str, str],
+    *,
+    seed: int = 0,
+) -> list[LanguageOverlap]:
+    """Return which of the two indexes' answers are wrong: of each arm, by language and in all.
+
+    Only questions that both answers of are scored count.
+    """
+    shared = shared_of(questions, same)
+    return [
+        LanguageOverlap(
+            **msgspec.structs.asdict(own.arm),
+            lang=lang,
+            overlap=error_overlap(
+                [(own.right[question.id], together.right[question.id]) for question in some],
+                [shared[question.id] for question in some],
+                seed=seed,
+            ),
+        )
+        for own, together in pairs_of(answered)
+        for lang, some in _both_scored((own, together), questions).items()
+    ]
+
+
+def axis_verdicts(
+    answered: Sequence[AnswersOfIndex],
+    questions: Sequence[Question],
+    same: Mapping[str, str],
+    *,
+    seed: int = 0,
+) -> list[AxisVerdict]:
+    """Return each further prompt and temperature against the first one, by right answers.
+
+    Only questions of which every answer is scored count; Holm's correction over all that come back.
+    """
+    shared = shared_of(questions, same)
+    names = [q.id for q in questions if answered and all(q.id in one.right for one in answered)]
+    verdicts: list[AxisVerdict] = []
+    for axis in answered[0].arm.axes if names else ():
+        by_value: dict[str, list[AnswersOfIndex]] = {}
+        for one in answered:
+            by_value.setdefault(one.arm.axes[axis], []).append(one)
+        if len(by_value) < 2:
+            continue
+        means = {
+            value: {name: sum(one.right[name] for one in some) / len(some) for name in names}
+            for value, some in by_value.items()
+        }
+        queries = measured_values(means, shared, ACCURACY)
+        estimates = {
+            value: mean_measures(one, seed=seed).measures[ACCURACY] for value, one in queries.items()
+        }
+        against = next(iter(by_value))
+        verdicts += [
+            AxisVerdict(
+                axis=axis,
+                value=comparison.first,
+                against=against,
+                mean=estimates[comparison.first],
+                baseline=estimates[against],
+                comparison=comparison,
             )
+            for comparison in compare_rankings(queries, ACCURACY, against=against, seed=seed)
+        ]
     return corrected(verdicts)
 
 
@@ -209,7 +302,7 @@ def answering_cost(one: AnswersOfIndex, questions: Mapping[str, Question]) -> An
     known = [cost for cost in costs if cost is not None]
     asked = [(questions[answer.question_id], answer) for answer in one.answers]
     return AnsweringCost(
-        retriever=one.retriever,
+        **msgspec.structs.asdict(one.arm),
         index=one.index,
         n_answers=len(one.answers),
         n_unscored=len(one.answers) - len(one.right),
@@ -224,42 +317,38 @@ def answering_cost(one: AnswersOfIndex, questions: Mapping[str, Question]) -> An
 
 
 def wrong_answers(
-    one: AnswersOfIndex,
-    questions: Mapping[str, Question],
-    same: Mapping[str, str],
-    lang_of: Mapping[str, str],
+    pair: Pair, questions: Mapping[str, Question], same: Mapping[str, str], lang_of: Mapping[str, str]
 ) -> list[WrongAnswer]:
-    """Return the wrong answers, in order, each with the documents that it was made from.
+    """Return the questions with a wrong answer, in order, with what was said from either index.
 
     lang_of: document id -> its language.
     """
-    wrong = []
-    for answer in one.answers:
-        if one.right.get(answer.question_id) is not False:
-            continue
-        question = questions[answer.question_id]
-        relevant = {same.get(name, name) for name in relevant_documents(question)}
-        documents = [
-            GivenDocument(
-                place=place,
-                document_id=context.document_id or "",
-                lang=lang_of.get(context.document_id or ""),
-                copy=same.get(context.document_id or "", context.document_id) in relevant,
-            )
-            for place, context in enumerate(answer.contexts or (), 1)
-        ]
-        wrong.append(
-            WrongAnswer(
-                question_id=question.id,
-                lang=question.lang,
-                kind=question.kind,
-                retriever=one.retriever,
-                index=one.index,
-                question=question.question,
-                reference=references(question),
-                answer=answer.answer,
-                found=any(document.copy for document in documents),
-                documents=documents,
-            )
+
+    def side(one: AnswersOfIndex, answer: Answer, question: Question) -> IndexAnswer:
+        documents = given_documents(answer.contexts or (), relevant_documents(question), same, lang_of)
+        return IndexAnswer(
+            answer=answer.answer,
+            right=one.right.get(question.id),
+            found=any(document.copy for document in documents),
+            documents=documents,
         )
+
+    own, together = pair
+    wrong = []
+    for answers in zip(own.answers, together.answers, strict=True):
+        question = questions[answers[0].question_id]
+        sides = [side(one, answer, question) for one, answer in zip(pair, answers, strict=True)]
+        if any(one.right is False for one in sides):
+            wrong.append(
+                WrongAnswer(
+                    **msgspec.structs.asdict(own.arm),
+                    question_id=question.id,
+                    lang=question.lang,
+                    kind=question.kind,
+                    question=question.question,
+                    reference=references(question),
+                    own=sides[0],
+                    together=sides[1],
+                )
+            )
     return wrong

@@ -1,10 +1,11 @@
 """Rankings from an index of each language and of all -> whether all together find more than the own one."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from ragstone.experiments.languages import ALL, OWN, LanguageCell, LanguageVerdict
+from ragstone.experiments.languages import ALL, OWN, AxisVerdict, LanguageCell, LanguageVerdict, StudyArm
 from ragstone.experiments.paired import as_family, compare_rankings
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.evaluate import QueryMeasures, mean_measures, measure_cut
@@ -70,27 +71,21 @@ def language_verdicts(
                 OWN: _measured(own, some, k, same),
             }
             if queries[ALL].first_ranks:
-                verdicts.append(_verdict(retriever, lang, queries, MEASURE, seed))
+                verdicts.append(verdict_of(StudyArm(retriever=retriever), lang, queries, MEASURE, seed))
     return corrected(verdicts)
 
 
-def compare_values(
-    retriever: str,
-    lang: str,
-    together: Mapping[str, float],
-    own: Mapping[str, float],
-    documents: Mapping[str, str],
-    *,
-    measure: str,
-    seed: int = 0,
-) -> LanguageVerdict:
-    """Return the verdict on values of the same questions that no ranking gave, such as right answers.
+def measured_values(
+    values_of: Mapping[str, Mapping[str, float]], documents: Mapping[str, str], measure: str
+) -> dict[str, QueryMeasures]:
+    """Return values that no ranking gave, such as right answers, in the form that rankings are compared in.
 
-    documents: question id -> what questions that are not independent share.
+    values_of: name -> question id -> value. documents: question id -> what questions that are not independent
+    share.
     """
-    queries = {
+    return {
         name: QueryMeasures(
-            retriever=retriever,
+            retriever=name,
             depth=0,
             values={measure: dict(values)},
             first_ranks=dict.fromkeys(values),
@@ -99,12 +94,14 @@ def compare_values(
             n_unanswerable=0,
             n_unranked=0,
         )
-        for name, values in ((ALL, together), (OWN, own))
+        for name, values in values_of.items()
     }
-    return _verdict(retriever, lang, queries, measure, seed)
 
 
-def corrected(verdicts: Sequence[LanguageVerdict]) -> list[LanguageVerdict]:
+VerdictT = TypeVar("VerdictT", LanguageVerdict, AxisVerdict)
+
+
+def corrected(verdicts: Sequence[VerdictT]) -> list[VerdictT]:
     """Return the verdicts with Holm's correction over all of them."""
     comparisons = as_family([one.comparison for one in verdicts])
     return [
@@ -145,12 +142,13 @@ def _measured(
     )
 
 
-def _verdict(
-    retriever: str, lang: str, queries: Mapping[str, QueryMeasures], measure: str, seed: int
+def verdict_of(
+    arm: StudyArm, lang: str, queries: Mapping[str, QueryMeasures], measure: str, seed: int
 ) -> LanguageVerdict:
+    """Return the verdict on questions of a language, not corrected yet. queries: those of ALL and of OWN."""
     [comparison] = compare_rankings(queries, measure, seed=seed)
     return LanguageVerdict(
-        retriever=retriever,
+        **msgspec.structs.asdict(arm),
         lang=lang,
         own=mean_measures(queries[OWN], seed=seed).measures[measure],
         together=mean_measures(queries[ALL], seed=seed).measures[measure],

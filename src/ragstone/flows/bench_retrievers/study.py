@@ -19,6 +19,10 @@ from ragstone.flows.bench_retrievers.answering import (
     accuracy_verdicts,
     answer_both,
     answering_cost,
+    axis_verdicts,
+    language_overlaps,
+    pairs_of,
+    study_prompts,
     wrong_answers,
 )
 from ragstone.flows.bench_retrievers.languages import Indexes, language_cells, language_verdicts
@@ -36,7 +40,6 @@ from ragstone.stages.chunk import cut_documents
 from ragstone.stages.judge import load_judges
 from ragstone.stages.notes import plain_notes
 from ragstone.stages.retrieve import retriever_deps
-from ragstone.systems.prompting import load_prompt
 from ragstone.tables import write_rows
 from ragstone.version import __version__
 
@@ -73,7 +76,7 @@ async def _study(
 ) -> StudySummary:
     check_retrievers(settings)
     if settings.answer.model:
-        load_prompt(settings.named(settings.answer.prompt))
+        study_prompts(settings)
     rows = read_study_rows(settings)
     folder = study_folder(settings)
     decisive = msgspec.structs.replace(
@@ -175,6 +178,7 @@ def _summarise(
     k, seed = settings.bench.languages.k, settings.run.seed
     wrong = _wrong(answered, rows)
     by_id = {question.id: question for question in rows.questions}
+    scored = (answered, rows.questions, rows.same)
     return StudySummary(
         name=settings.run.name,
         version=__version__,
@@ -193,7 +197,9 @@ def _summarise(
         ],
         verdicts=language_verdicts(indexes, rows.questions, k, rows.same, seed=seed),
         failed=failed,
-        accuracy=accuracy_verdicts(answered, rows.questions, rows.same, seed=seed) if answered else [],
+        accuracy=accuracy_verdicts(*scored, seed=seed),
+        axes=axis_verdicts(*scored, seed=seed),
+        overlaps=language_overlaps(*scored, seed=seed),
         costs=[answering_cost(one, by_id) for one in answered],
         wrong=wrong[:SHOWN_WRONG],
         n_wrong=len(wrong),
@@ -208,7 +214,7 @@ def _summarise(
 
 def _wrong(answered: Sequence[AnswersOfIndex], rows: StudyRows) -> list[WrongAnswer]:
     by_id = {question.id: question for question in rows.questions}
-    return [row for one in answered for row in wrong_answers(one, by_id, rows.same, rows.lang_of)]
+    return [row for pair in pairs_of(answered) for row in wrong_answers(pair, by_id, rows.same, rows.lang_of)]
 
 
 def _write_answers(folder: Path, answered: Sequence[AnswersOfIndex], rows: StudyRows) -> None:
@@ -249,6 +255,8 @@ def forecast_study(settings: Settings) -> Forecast:
     Raises what bench_languages raises before it makes a call.
     """
     check_retrievers(settings)
+    if settings.answer.model:
+        study_prompts(settings)
     rows = read_study_rows(settings)
 
     async def work(session: Session, _forecaster: Forecaster) -> None:

@@ -1,6 +1,7 @@
 """A study of languages: what languages.json holds, and its report."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -9,8 +10,10 @@ from ragstone.experiments.languages import (
     ALL,
     OWN,
     AnsweringCost,
-    GivenDocument,
+    AxisVerdict,
+    IndexAnswer,
     LanguageCell,
+    LanguageOverlap,
     LanguageVerdict,
     WrongAnswer,
 )
@@ -33,6 +36,7 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
+from ragstone.report.overlap import overlap_table
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import asked_line, count, interval, made_of, number, plural, usd
 from ragstone.tables.shown import Displayed
@@ -50,6 +54,12 @@ SCORED = (
 )
 
 
+AXES = (
+    "A question counts by the share of its answers that are right: from both indexes, and of everything else "
+    "that the study combines these with."
+)
+
+
 class FailedRetriever(msgspec.Struct, frozen=True, kw_only=True):
     """A retriever without numbers, and why."""
 
@@ -62,8 +72,10 @@ class StudySummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
     langs: of the indexes. documents, questions: language -> how many. cells: retrieval, of each retriever
     from each index. verdicts: all languages together against the own one, by MRR. accuracy: the same
-    verdicts by right answers, where a model answered; else `unanswered` says why there are none. costs: of
-    the answers. wrong: the first wrong answers; wrong_answers.jsonl holds all n_wrong of them.
+    verdicts by right answers, where a model answered; else `unanswered` says why there are none. axes: each
+    further prompt and temperature against the first. overlaps: which of the two indexes' answers are wrong.
+    costs: of the answers. wrong: the first questions with a wrong answer; wrong_answers.jsonl holds all
+    n_wrong of them.
     """
 
     name: str
@@ -77,6 +89,8 @@ class StudySummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     verdicts: list[LanguageVerdict]
     failed: list[FailedRetriever]
     accuracy: list[LanguageVerdict]
+    axes: list[AxisVerdict]
+    overlaps: list[LanguageOverlap]
     costs: list[AnsweringCost]
     wrong: list[WrongAnswer]
     n_wrong: int
@@ -144,23 +158,49 @@ def _accuracy(study: StudySummary) -> list[Block]:
         Heading("All languages against the question's own: right answers", anchor="accuracy"),
         Paragraph(SCORED, tone="lead", where="page"),
         *_verdicts(study.accuracy, "right", "Verdicts on answers"),
-        Pairs([(f"{one.retriever}, {one.index}", cost_told(one)) for one in study.costs]),
+        Pairs([(f"{one.arm}, {one.index}", cost_told(one)) for one in study.costs]),
+        *_axes(study.axes),
+    ]
+
+
+def _axes(verdicts: Sequence[AxisVerdict]) -> list[Block]:
+    """Return each further prompt and temperature against the first; nothing where one alone is declared."""
+    if not verdicts:
+        return []
+    columns: list[Made[AxisVerdict]] = [
+        (Column("Against the first", text=True, short=""), lambda one: f"{one.axis} {one.value}"),
+        (Column("First", text=True, short="first"), lambda one: one.against),
+        (Column("First: right", short="first right"), lambda one: estimated(one.baseline)),
+        (Column("Right", short="right"), lambda one: estimated(one.mean)),
+        *_compared("Verdict", ""),
+    ]
+    return [
+        Heading("Prompts and temperatures", anchor="axes"),
+        Paragraph(f"{AXES} {family(verdicts)}", tone="lead"),
+        table_of("Verdicts on prompts and temperatures", verdicts, columns),
+    ]
+
+
+def _compared(verdict: str, short: str) -> list[Made[LanguageVerdict | AxisVerdict]]:
+    """Return the columns of paired comparisons. verdict: the head of what they say."""
+    return [
+        (Column("Difference", short="difference"), difference),
+        (
+            Column(verdict, text=True, short=short),
+            lambda one: Cell(one.comparison.verdict, tone=TONES[one.comparison.verdict]),
+        ),
+        (Column("p, corrected", short="p"), probability),
+        ("n", lambda one: count(one.comparison.n)),
     ]
 
 
 def _verdicts(verdicts: Sequence[LanguageVerdict], what: str, label: str) -> list[Block]:
     columns: list[Made[LanguageVerdict]] = [
-        (Column("Retriever", text=True, short=""), lambda one: one.retriever),
+        (Column("Retriever", text=True, short=""), lambda one: one.arm),
         (Column("Questions in", text=True, short="questions"), lambda one: one.lang),
         (Column(f"{OWN}: {what}", short=f"own {what}"), lambda one: estimated(one.own)),
         (Column(f"{ALL}: {what}", short=f"all {what}"), lambda one: estimated(one.together)),
-        (Column("Difference", short="difference"), difference),
-        (
-            Column(f"{ALL} against {OWN}", text=True, short="all against own"),
-            lambda one: Cell(one.comparison.verdict, tone=TONES[one.comparison.verdict]),
-        ),
-        (Column("p, corrected", short="p"), probability),
-        ("n", lambda one: count(one.comparison.n)),
+        *_compared(f"{ALL} against {OWN}", "all against own"),
     ]
     basis = f"{family(verdicts)} “Cannot tell” is not “equal”."
     return [Paragraph(basis, tone="lead"), table_of(label, verdicts, columns)]
@@ -193,42 +233,56 @@ def _heat(cell: LanguageCell, measure: str) -> Cell:
 
 
 def _wrong(study: StudySummary) -> list[Block]:
-    """Return the first wrong answers, with the documents that each was made from."""
+    """Return which of the two indexes' answers are wrong, and the first of these questions, side by side."""
     if not study.accuracy:
         return []
     n = count(study.n_wrong)
     cut = f"The first {len(study.wrong)} of {n}; wrong_answers.jsonl holds them all."
     first = cut if study.n_wrong > len(study.wrong) else f"All {n}."
-    marked = "With the documents that each was made from; copies of the right document are marked."
-    lead = f"{first} {marked}" if study.n_wrong else "None."
+    marked = "Both answers, with the documents that each was made from; copies of the right one have a ✓."
+    whole = [one for one in study.overlaps if one.lang == ALL] or study.overlaps
+    told = f"{plural(study.n_wrong, 'question')} with a wrong answer, in wrong_answers.jsonl."
     return [
-        Paragraph(
-            words=f"{plural(study.n_wrong, 'wrong answer')}, in wrong_answers.jsonl.", where="terminal"
-        ),
+        Heading("Errors of one index and of both", anchor="errors"),
+        SurfacePart([_overlaps(whole)], where="terminal"),
+        SurfacePart([_overlaps(study.overlaps)], where="page"),
+        Paragraph(told, where="terminal"),
         Heading("Wrong answers", anchor="wrong", where="page"),
-        Paragraph(lead, tone="lead", where="page"),
+        Paragraph(f"{first} {marked}" if study.n_wrong else "None.", tone="lead", where="page"),
         *(SurfacePart(_one_wrong(one), kind="differing", where="page") for one in study.wrong),
     ]
 
 
+def _overlaps(overlaps: Sequence[LanguageOverlap]) -> Table:
+    named = ((one.arm if one.lang == ALL else f"{one.arm}, {one.lang}", one.overlap) for one in overlaps)
+    return overlap_table(named, sides=("own", "all"))
+
+
 def _one_wrong(one: WrongAnswer) -> list[Block]:
-    given = "the right document was given" if one.found else "the right document was not given"
-    where = " · ".join(
-        [one.question_id, one.lang or "no language", one.kind, f"{one.retriever}, {one.index}", given]
-    )
-    columns: list[Made[GivenDocument]] = [
-        ("#", lambda each: str(each.place)),
-        (Column("Document", text=True), lambda each: each.document_id),
-        (Column("Language", text=True), lambda each: each.lang or ""),
-        (Column("The right one", text=True), lambda each: Cell("yes", tone="best") if each.copy else "no"),
+    sides = {OWN: one.own, ALL: one.together}
+    wrong = [name for name, side in sides.items() if side.right is False]
+    told = f"wrong from {'both' if len(wrong) == 2 else wrong[0]}"
+    where = " · ".join([one.question_id, one.lang or "no language", one.kind, one.arm, told])
+    columns: list[Made[int]] = [
+        ("", lambda place: str(place) if place else "Answer"),
+        *((Column(name, text=True), partial(_side, side)) for name, side in sides.items()),
     ]
+    places = range(1 + max(len(side.documents) for side in sides.values()))
     return [
         Heading(one.question, level=3),
         Paragraph(where, tone="muted"),
-        Paragraph(f"Answer: {one.answer or '(empty)'}"),
         Paragraph(f"Reference: {' / '.join(one.reference)}", tone="muted"),
-        table_of(f"Documents of {one.question_id}", one.documents, columns, kind=""),
+        table_of(f"Answers and documents of {one.question_id}", places, columns, kind=""),
     ]
+
+
+def _side(side: IndexAnswer, place: int) -> Cell | str:
+    """Return what stands beside a place: the answer at 0, then the documents."""
+    if not place:
+        right = {True: "right", False: "wrong", None: "not scored"}[side.right]
+        return Cell(side.answer or "(empty)", right)
+    found = next((one for one in side.documents if one.place == place), None)
+    return Cell(f"{found.document_id}{' ✓' if found.copy else ''}", found.lang or "") if found else ""
 
 
 def _dots(study: StudySummary) -> list[Block]:
@@ -240,24 +294,24 @@ def _dots(study: StudySummary) -> list[Block]:
     return [Dots(title="MRR by the language of the index", dots=dots)] if dots else []
 
 
-def difference(verdict: LanguageVerdict) -> str:
-    """Return how much better all languages together are, with the interval."""
+def difference(verdict: LanguageVerdict | AxisVerdict) -> str:
+    """Return how much better the first is, such as all languages together, with the interval."""
     there = verdict.comparison.difference
     sign = "+" if there.value > 0 else ""
     return f"{sign}{number(there.value)}" + (f" ({interval(there)})" if there.low is not None else "")
 
 
-def probability(verdict: LanguageVerdict) -> str:
+def probability(verdict: LanguageVerdict | AxisVerdict) -> str:
     """Return the corrected p-value."""
     p = verdict.comparison.p_holm
     return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def answers_of(verdicts: Sequence[LanguageVerdict], what: str) -> list[str]:
-    """Return what verdicts say on whether translations help, one sentence a retriever."""
+    """Return what verdicts say on whether translations help, one sentence for each retriever, or arm."""
     said = []
-    for retriever in dict.fromkeys(one.retriever for one in verdicts):
-        mine = [one for one in verdicts if one.retriever == retriever]
+    for arm in dict.fromkeys(one.arm for one in verdicts):
+        mine = [one for one in verdicts if one.arm == arm]
         overall = next((one for one in mine if one.lang == ALL), mine[0])
         single = [one for one in mine if one.lang != ALL] if len(mine) > 1 else []
         verdict = overall.comparison.verdict
@@ -270,14 +324,14 @@ def answers_of(verdicts: Sequence[LanguageVerdict], what: str) -> list[str]:
         if len(beside) == 1:
             beside = ["the same in each language"] if single[0].comparison.verdict == verdict else beside
         said.append(
-            f"{retriever}: with all languages in one index {what} is {word} "
+            f"{arm}: with all languages in one index {what} is {word} "
             f"({number(overall.together.value)}, own language alone {number(overall.own.value)}; "
             f"{plural(overall.comparison.n, 'question')})" + "".join(f"; {part}" for part in beside) + "."
         )
     return said
 
 
-def family(verdicts: Sequence[LanguageVerdict]) -> str:
+def family(verdicts: Sequence[LanguageVerdict | AxisVerdict]) -> str:
     """Return what the verdicts rest on."""
     if not verdicts:
         return ""
