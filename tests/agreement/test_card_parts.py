@@ -99,7 +99,7 @@ def test_ranking_that_survives():
     card = card_of(*several_systems({"a": (30, 28), "b": (20, 19), "c": (5, 6)}))
     assert card.ranking is not None
     assert card.ranking.by_people == card.ranking.by_judge == ["a", "b", "c"]
-    assert (card.ranking.tau, card.ranking.reversals, card.ranking.n_pairs) == (1, [], 3)
+    assert (card.ranking.tau.value, card.ranking.reversals, card.ranking.n_pairs) == (1, [], 3)
     assert card.ranking.same_best > 0.99
     assert "It puts the 3 systems in people's order." in card.verdict
 
@@ -109,7 +109,7 @@ def test_reversed_pairs_are_named_with_both_differences():
     card = card_of(*several_systems({"a": (30, 20), "b": (20, 28), "c": (5, 6)}))
     assert card.ranking is not None
     assert card.ranking.by_judge == ["b", "a", "c"]
-    assert card.ranking.tau == pytest.approx(1 / 3)
+    assert card.ranking.tau.value == pytest.approx(1 / 3)
     (one,) = card.ranking.reversals
     assert (one.better, one.worse) == ("a", "b")
     assert (one.human.value, one.judge.value) == (pytest.approx(10 / 40), pytest.approx(-8 / 40))

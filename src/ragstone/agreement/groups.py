@@ -23,7 +23,6 @@ from ragstone.statistics import (
     exact_matches,
     join_columns,
     kappa_of_cells,
-    kendall_tau,
     mean_columns,
     mean_estimate,
     nominal,
@@ -31,6 +30,7 @@ from ragstone.statistics import (
     resampled_totals,
     spearman_columns,
 )
+from ragstone.statistics.orders import tau_estimate
 
 USUAL = ("lang", "language", "subset", "dataset")  # fields that are grouped by without being asked
 MOST_GROUPS = 30
@@ -218,6 +218,7 @@ def rank_systems(
     people, judged = (_means(totals.sum(axis=0)[None, :], side)[0] for side in (0, 1))
     drawn = resampled_totals(totals, seed=seed, resamples=resamples)
     drawn = drawn[(drawn[:, 2 * len(names) :] > 0).all(axis=1)]
+    drawn_people, drawn_judged = _means(drawn, 0), _means(drawn, 1)
     gaps = _reversed_pairs(people, judged)
     found = bootstrap_estimates(
         totals,
@@ -234,10 +235,15 @@ def rank_systems(
     return SystemRanking(
         by_people=[names[at] for at in np.argsort(-people, kind="stable")],
         by_judge=[names[at] for at in np.argsort(-judged, kind="stable")],
-        tau=kendall_tau(people, judged),
+        tau=tau_estimate(
+            np.concatenate([people[None, :], drawn_people]),
+            np.concatenate([judged[None, :], drawn_judged]),
+            n=len(human),
+            n_clusters=len(totals),
+        ),
         n_pairs=len(names) * (len(names) - 1) // 2,
         reversals=sorted(reversals, key=lambda one: -one.human.value),
-        same_best=_same_best(_means(drawn, 0), _means(drawn, 1)),
+        same_best=_same_best(drawn_people, drawn_judged),
     )
 
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.agreement.system_orders import OrdersElsewhere, SystemOrders
 from ragstone.config import AgreementMeasure
 from ragstone.records import Status
 from ragstone.statistics import Estimate
@@ -145,7 +146,8 @@ class JudgeBoard(msgspec.Struct, frozen=True, kw_only=True):
     of n_questions questions; left out and counted are n_tuned (a judge of the grid was made with them),
     n_tied (annotators tied) and n_unscored (some cell has no score). comparisons: every pair of standings,
     the better one first; Holm's correction is over all of them. left_out: combinations that no judge can do.
-    failed: cells without numbers. notes: on how labels and scores are compared.
+    failed: cells without numbers. notes: on how labels and scores are compared. orders: what the cells say of
+    the systems, None where fewer than two answered the same questions. elsewhere: beside other benches.
     """
 
     metric: str
@@ -163,6 +165,8 @@ class JudgeBoard(msgspec.Struct, frozen=True, kw_only=True):
     failed: list[LeftOutCell]
     left_out: list[LeftOutCell]
     notes: list[str]
+    orders: SystemOrders | None = None
+    elsewhere: list[OrdersElsewhere] = []
 
 
 Price = Literal["cost", "seconds", "tokens"]

@@ -76,7 +76,8 @@ class JudgesBench(Section, frozen=True, kw_only=True):
     what `own` means. repeats: how often each cell is judged. thresholds: judge -> score from which on it
     says 1, where labels are 0 or 1 and its scale is wider. mapping: label -> its place on a judge's scale,
     0 the lowest score and 1 the highest; labels between two are placed on the line between them. measure:
-    what cells are ordered by. limit: the first answers only.
+    what cells are ordered by. limit: the first answers only. use_cases: folders of other benches of judges:
+    does what this one finds hold there?
     """
 
     sheet: str | None = None
@@ -92,6 +93,7 @@ class JudgesBench(Section, frozen=True, kw_only=True):
     mapping: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = {}
     measure: AgreementMeasure | None = None
     limit: Positive | None = None
+    use_cases: list[str] = []
 
 
 Condition = Literal["retrieved", "gold+distractors", "gold", "distractors", "none", "shuffled"]

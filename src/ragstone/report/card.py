@@ -49,6 +49,7 @@ from ragstone.report.wording import (
     number,
     one_line,
     plural,
+    tau_told,
     with_ends,
 )
 from ragstone.statistics import Estimate
@@ -412,7 +413,7 @@ def ranking_told(ranking: SystemRanking) -> list[str]:
         orders = [f"By people and by the judge: {' > '.join(ranking.by_people)}."]
     else:
         orders.append(f"By the judge: {' > '.join(ranking.by_judge)}.")
-    tau = "" if ranking.tau is None else f" Kendall's tau of the two orders is {number(ranking.tau)}."
+    tau = "" if ranking.tau is None else f" Kendall's tau of the two orders is {tau_told(ranking.tau)}."
     share = (
         f"In {100 * ranking.same_best:.0f} % of the bootstrap resamples the judge's best is people's best."
     )

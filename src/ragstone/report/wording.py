@@ -93,6 +93,11 @@ def with_ends(estimate: Estimate | None) -> str:
     return f"{number(estimate.value)} ({interval(estimate)})" if estimate else ""
 
 
+def tau_told(tau: Estimate | None) -> str:
+    """Return Kendall's tau with its interval, empty where there is none."""
+    return f"{number(tau.value)}, in every resample" if tau and tau.low is None else with_ends(tau)
+
+
 def turned(estimate: Estimate) -> Estimate:
     """Return a difference the other way round: the second minus the first."""
     low, high = estimate.low, estimate.high

@@ -20,10 +20,12 @@ from ragstone.agreement.judge_board import (
     SpreadOfRuns,
     place_of,
 )
-from ragstone.agreement.pairing import Human, Key, human_scores
+from ragstone.agreement.pairing import Human, Key, human_scores, is_tuned
+from ragstone.agreement.system_orders import JudgedSheet, order_systems
 from ragstone.config import AgreementMeasure, JudgesBench
 from ragstone.errors import DataError
 from ragstone.flows.bench_judges.planning import JudgeGrid
+from ragstone.flows.bench_judges.use_cases import UseCase, compare_use_cases
 from ragstone.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.statistics.paired import paired_tests
@@ -124,12 +126,7 @@ def scores_of(rows: Sequence[Judgement]) -> dict[Key, float]:
 
 def tuned_keys(judged: Sequence[JudgedRuns]) -> set[Key]:
     """Return the answers that any of the judges was tuned on."""
-    return {
-        (row.question_id, row.system)
-        for one in judged
-        for row in one.runs[0]
-        if (row.metadata or {}).get("tuned")
-    }
+    return {(row.question_id, row.system) for one in judged for row in one.runs[0] if is_tuned(row)}
 
 
 def statuses_of(one: JudgedRuns, keys: set[Key]) -> dict[Status, int]:
@@ -152,6 +149,7 @@ def no_scores(statuses: Mapping[Status, int], rows: Sequence[Judgement]) -> str:
     return told + (f"; the first: {error}" if error else "")
 
 
+UNPAIRED = "The systems were not asked the same questions, so it is not said in what order judges put them."
 LEAST_SCORED = 0.5  # a cell with fewer of the answers scored would take too many from all others
 
 
@@ -187,13 +185,15 @@ def make_board(
     grid: JudgeGrid,
     declared: JudgesBench,
     *,
+    use_cases: Sequence[UseCase] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> JudgeBoard:
     """Return the board of judged cells, with the constant baseline among them where there is one.
 
     A cell with a score for fewer than half of the labelled answers joins those that failed, with the reason.
-    Raises DataError if no label is for the metric, or no answer has a score of all cells.
+    use_cases: other benches, whose orders stand beside its own. Raises DataError if no label is for the
+    metric, or no answer has a score of all cells.
     """
     humans = _humans(labels, grid.metric, declared.mapping)
     labelled = {key for key, human in humans.items() if human.score is not None}
@@ -204,7 +204,12 @@ def make_board(
     placed = [one for one in found if isinstance(one, RankedCell)]
     constant = _constant(answers, grid.metric, rows, placed)
     standings, comparisons = _order([*placed, *constant], answers)
-    return JudgeBoard(
+    sheet = JudgedSheet(
+        judged={one.cell.name: one.runs[0] for one in able if not one.cell.added}, humans=humans
+    )
+    orders = order_systems(sheet, seed=seed, resamples=resamples)
+    unpaired = [UNPAIRED] if orders is None and len(sheet.systems()) > 1 else []
+    board = JudgeBoard(
         metric=grid.metric,
         measure=answers.measure,
         why=why,
@@ -219,8 +224,11 @@ def make_board(
         aside=[one for one in found if isinstance(one, Aside)],
         failed=failed,
         left_out=grid.left_out,
-        notes=basis_notes(answers.footing, _asked(able, rows) or rows, answers.measure),
+        notes=basis_notes(answers.footing, _asked(able, rows) or rows, answers.measure) + unpaired,
+        orders=orders,
     )
+    beside = compare_use_cases(board, sheet, use_cases, seed=seed, resamples=resamples)
+    return msgspec.structs.replace(board, elsewhere=beside)
 
 
 def _compare(

@@ -18,6 +18,7 @@ from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.flows.bench_judges.board import JudgedRuns, make_board
 from ragstone.flows.bench_judges.choice import choose
 from ragstone.flows.bench_judges.planning import JudgeGrid, plan_judges
+from ragstone.flows.bench_judges.use_cases import read_use_cases
 from ragstone.judging import JudgeContext
 from ragstone.llm import Ask, CallFailed, Caps, Prompt, Reply, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
@@ -86,6 +87,7 @@ async def _bench(
 ) -> JudgeBenchSummary:
     grid = plan_judges(settings)
     sheet = read_labelled(settings)
+    use_cases = read_use_cases(settings, grid.metric, judge_bench_folder(settings))
     declared, seed = settings.bench.judges, settings.run.seed
     with open_folder(judge_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
         write_rows(folder.path / "answers.jsonl", sheet.answers, Answer, force=True)
@@ -94,7 +96,7 @@ async def _bench(
             judged, failed = await _judge_all(grid, sheet.answers, session, folder.path)
             asked = (one.cell.model for one in judged if one.cell.model != NO_MODEL)
             calls, models = session.calls(), await session.models.identities(asked)
-        board = make_board(judged, failed, sheet.labels, grid, declared, seed=seed)
+        board = make_board(judged, failed, sheet.labels, grid, declared, use_cases=use_cases, seed=seed)
         summary = JudgeBenchSummary(
             name=settings.run.name,
             version=__version__,
@@ -255,6 +257,7 @@ def forecast_judge_bench(settings: Settings) -> Forecast:
     raises before it makes a call.
     """
     grid = plan_judges(settings)
+    read_use_cases(settings, grid.metric, judge_bench_folder(settings))
     answers = read_labelled(settings).answers
     asking = [cell for cell in grid.cells if grid.judges[cell.judge].needs_model]
     step = max(1, -(-len(answers) // SAMPLE))

@@ -20,6 +20,7 @@ from ragstone.agreement.judge_board import (
 )
 from ragstone.llm.account import sum_usd
 from ragstone.records import NO_MODEL
+from ragstone.report.benches.judge_orders import order_blocks
 from ragstone.report.benches.retrievers import not_measured, verdict
 from ragstone.report.document import (
     Block,
@@ -124,6 +125,7 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
             *_standings(board),
             *_apart(board),
             *(_answers(summary.choice) if summary.choice else []),
+            *order_blocks(board, summary.choice),
             SurfacePart(_prices(board), where="page"),
             *_repeats(summary),
             Dots(
