@@ -238,13 +238,6 @@ def test_from_python_it_returns_the_numbers_and_writes_nothing_unasked(project):
     assert not (project / "attack").exists()
 
 
-def test_an_endpoint_that_says_nothing_of_use_flips_nothing(project, fake_openai):
-    fake_openai.script = always(say("no"))
-    ran = ragstone(*RELEVANCE, "--family", "orders", "--limit", 1)
-    assert ran.code == 3
-    assert "so nothing could be measured" in " ".join(ran.out.split())
-
-
 def test_a_jury_is_attacked_as_a_whole(project, fake_openai):
     fake_openai.script = gullible
     (project / "jury.toml").write_text(

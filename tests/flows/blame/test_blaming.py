@@ -2,6 +2,7 @@ import json
 
 import msgspec
 import pytest
+from tests.flows.blame.conftest import MISSED
 from tests.support.planted_faults import FAULTS, Rates
 from tests.support.planted_run import plant_run
 from tests.support.scripts import always, fail
@@ -14,16 +15,7 @@ from ragstone.records import Label
 from ragstone.report.blame import read_blame, read_causes
 from ragstone.tables import read_rows, write_rows
 
-MISSED = FAULTS["a retriever that drops the document of 30 % of the questions"][0]
 SURE = {"second": 0.0, "support": 0.0, "lenient": 0.0, "harsh": 0.0}
-
-
-@pytest.fixture
-def project(tmp_path, fake_openai):
-    """A finished run of 30 questions with a retriever that misses documents; its settings."""
-    settings = plant_run(tmp_path, fake_openai, MISSED, seed=1, n=30)
-    ragstone.run(settings)
-    return settings
 
 
 @pytest.fixture
@@ -269,11 +261,6 @@ def test_a_folder_that_is_no_run_is_refused(project, run_folder, file, says):
         ragstone.blame(run_folder, settings=project)
 
 
-def test_a_folder_that_is_not_there_is_refused(project, tmp_path):
-    with pytest.raises(DataError, match="no such run folder"):
-        ragstone.blame(tmp_path / "nowhere", settings=project)
-
-
 def test_labels_of_other_answers_are_refused(project, run_folder, tmp_path):
     write_rows(tmp_path / "labels.jsonl", [Label(question_id="zzz", score=1)], Label)
     with pytest.raises(DataError, match="none of the labels is of an answer of this run"):
@@ -325,13 +312,6 @@ def test_where_nothing_was_scored_that_is_said(tmp_path, fake_openai):
     ragstone.run(settings, budget="4calls")  # enough for the answers
     with pytest.raises(DataError, match="no judgement has a score"):
         ragstone.blame(tmp_path / "runs/planted", settings=settings)
-
-
-def test_offline_a_blame_that_was_laid_before_is_laid_again(project, run_folder, fake_openai):
-    first = ragstone.blame(run_folder, settings=project)
-    fake_openai.script = always(fail(500, "gone"))
-    again = ragstone.blame(run_folder, settings=project, offline=True)
-    assert again.systems == first.systems
 
 
 def test_a_system_of_ones_own_model_and_prompt_is_asked_again_as_it_is(tmp_path, fake_openai):

@@ -300,14 +300,6 @@ def test_the_budget_ends_with_4_and_what_there_is(corpus):
     assert len(rows("facts/facts.jsonl")) == 6
 
 
-def test_the_seed_decides_which_documents_are_asked(corpus):
-    chosen = set()
-    for seed in range(4):
-        ragstone("build", "facts", "d.jsonl", "--count", 3, "--seed", seed, "-o", f"{seed}/facts.jsonl")
-        chosen.add(tuple(row.document_ids[0] for row in rows(f"{seed}/facts.jsonl")))
-    assert len(chosen) > 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -13,7 +13,6 @@ from ragstone.records import Document, Question
 from ragstone.tables import read_rows
 
 VARIETY = [f"variety{at}" for at in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]
-ALL = ["number", "entity", "negation", "relation"]
 
 
 def subject(n):
@@ -163,28 +162,10 @@ def test_good_facts_beyond_the_number_are_kept_as_such(settings):
     assert reasons(made) == {"beyond_count": 1}
 
 
-def test_a_shortfall_is_stated_with_its_reasons(settings, fake_openai):
-    fake_openai.script = facts_writer(twins=1.0)
-    made = build_facts(DOCUMENTS, count=5, settings=settings)
-    assert made.certificate.funnel.n_short == 4
-    assert reasons(made) == {"duplicate": 7}
-
-
 def test_a_shortfall_counts_true_statements_only(settings):
     made = build_facts(DOCUMENTS[:3], count=5, falsify=["number"], settings=settings)
     assert len(made.questions) == 6
     assert made.certificate.funnel.n_short == 2
-
-
-def test_the_same_seed_gives_the_same_files_and_a_second_build_asks_nothing(settings, fake_openai, tmp_path):
-    def built(folder):
-        build_facts(DOCUMENTS, falsify=ALL, count=6, settings=settings, output=tmp_path / folder / "f.jsonl")
-        return {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()}
-
-    first, n_requests = built("one"), fake_openai.n_requests
-    assert set(first) == {"f.jsonl", "f.all.jsonl", "certificate.json", "certificate.html"}
-    assert built("two") == first
-    assert fake_openai.n_requests == n_requests
 
 
 def test_another_seed_takes_other_documents(settings):
@@ -212,13 +193,6 @@ def test_empty_documents_give_nothing_and_are_named(settings):
     made = build_facts([Document(id="e", text=" \n"), *DOCUMENTS[:1]], settings=settings)
     assert made.built.empty == ["e"]
     assert [row.document_ids for row in made.questions] == [["d0"]]
-
-
-def test_a_budget_leaves_what_there_is(settings):
-    made = build_facts(DOCUMENTS, settings=settings, budget="3calls")
-    assert len(made.questions) == 3
-    assert made.certificate.funnel.failed_calls == {"over_budget": 5}
-    assert made.calls.failed == {"over_budget": 5}
 
 
 @pytest.mark.parametrize("falsify", [None, ["entity", "negation", "relation"]])

@@ -141,40 +141,6 @@ def test_seed_decides_which_documents_are_asked(fake_openai, tmp_path):
     assert len({tuple(asked(seed)) for seed in range(4)}) > 1
 
 
-def test_splits_share_no_document(fake_openai, tmp_path):
-    fake_openai.script = write_questions
-    output = tmp_path / "set" / "questions.jsonl"
-    build_questions(DOCUMENTS, settings=declared(fake_openai, tmp_path, test_share=0.4), output=output)
-    sides = [
-        list(read_rows(output.with_name(f"questions.{side}.jsonl"), Question)) for side in ("dev", "test")
-    ]
-    dev, test = ({question.id.partition("#")[0] for question in side} for side in sides)
-    assert dev
-    assert test
-    assert not dev & test
-
-
-def test_chunks_give_evidence_in_their_document(fake_openai, tmp_path):
-    fake_openai.script = write_questions
-    text = DOCUMENTS[0].text
-    start = text.index("The worst")
-    chunk = Chunk(id="c", document_id="wheat", text=text[start:], start=start, end=len(text))
-    built = build_questions([chunk], settings=declared(fake_openai, tmp_path))
-    for question in built.questions:
-        (evidence,) = question.evidence or []
-        assert text[evidence.start : evidence.end].startswith(("The worst", "Stored"))
-
-
-def test_styles_take_turns(fake_openai, tmp_path):
-    fake_openai.script = write_questions
-    settings = declared(fake_openai, tmp_path, styles=["factoid", "bloom"], levels=["apply"], per_document=2)
-    built = build_questions(DOCUMENTS, settings=settings)
-    written = [candidate.question for candidate in built.built.candidates]
-    counts = Counter((question.tags or {})["style"] for question in written)
-    assert counts == {"factoid": 8, "bloom": 8}
-    assert {(q.tags or {}).get("level") for q in written} == {None, "apply"}
-
-
 def test_book_closed_drops_what_the_model_knows(fake_openai, tmp_path):
     def script(body: Body) -> object:
         fields = (schema_in(body) or {}).get("properties", {})
@@ -210,25 +176,6 @@ def test_model_that_gives_nothing_usable_ends_with_a_certificate(said, fake_open
     assert output.read_bytes() == b""
 
 
-def test_model_that_says_the_same_each_time_gives_one_question(fake_openai, tmp_path):
-    same = "The soil must be moist when the seed is sown in it, or nothing will grow."
-    documents = [Document(id=str(n), text=f"{same} Note number {n}.", lang="en") for n in range(5)]
-
-    def script(body: Body) -> object:
-        fields = (schema_in(body) or {}).get("properties", {})
-        if "questions" not in fields:
-            return write_questions(body)
-        draft = {"quote": same, "question": "How must the soil be at sowing?", "answer": "moist"}
-        said = {"nonce": fields["nonce"]["enum"][0], "questions": [draft]}
-        return msgspec.json.encode(said).decode()
-
-    fake_openai.script = script  # type: ignore[assignment]
-    built = build_questions(documents, settings=declared(fake_openai, tmp_path))
-    assert len(built.questions) == 1
-    assert Counter(one.loss.reason for one in built.built.candidates if one.loss) == {"duplicate": 4}
-    assert not built.is_whole
-
-
 def test_documents_without_text_are_counted(fake_openai, tmp_path):
     fake_openai.script = write_questions
     empty = [Document(id="blank", text="  \n"), Document(id="none", text="")]
@@ -251,17 +198,6 @@ def test_document_longer_than_the_context_is_split_and_said(fake_openai, tmp_pat
     assert built.built.split == ["long"]
     assert max(len(passage.text) for passage in built.built.passages) <= 600
     assert any("600" in said for said in [*built.certificate.cautions, *built.certificate.remarks])
-
-
-def test_failed_critics_lose_a_question_and_never_pass_it(fake_openai, tmp_path):
-    def script(body: Body) -> object:
-        fields = (schema_in(body) or {}).get("properties", {})
-        return write_questions(body) if "questions" in fields else say("no JSON here")
-
-    fake_openai.script = script  # type: ignore[assignment]
-    built = build_questions(DOCUMENTS[:1], settings=declared(fake_openai, tmp_path))
-    assert built.questions == []
-    assert {one.loss.reason for one in built.built.candidates if one.loss} == {"not_criticised"}
 
 
 def test_budget_cuts_off_what_is_beyond_it_and_the_rest_is_valid(fake_openai, tmp_path):
@@ -357,11 +293,6 @@ def test_context_without_room_for_a_passage_is_refused(fake_openai, tmp_path):
     small = {fake_openai.model: ModelSettings(base_url=fake_openai.base_url, context_tokens=2048)}
     with pytest.raises(ConfigError, match="context_tokens"):
         build_questions(DOCUMENTS, settings=msgspec.structs.replace(settings, models=small))
-
-
-def test_no_documents_are_refused(fake_openai, tmp_path):
-    with pytest.raises(DataError, match="no documents"):
-        build_questions([], settings=declared(fake_openai, tmp_path))
 
 
 def test_folder_of_another_build_is_not_written_to(fake_openai, tmp_path):

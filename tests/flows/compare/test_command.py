@@ -241,14 +241,6 @@ def test_what_is_no_other_run_is_refused(folder, a, b, told):
     assert told in " ".join(ran.err.split())
 
 
-def test_other_version_and_other_model_are_refused(folder):
-    write_run(folder / "may", judged([1.0], "correctness", model="openai/a"), digests={})
-    write_run(folder / "july", judged([1.0], "correctness", model="openai/b"), digests={})
-    assert "asked openai/a in A and openai/b in B" in compare().err
-    write_run(folder / "july", judged([1.0], "correctness", model="openai/a", version=2), digests={})
-    assert "version 1 in A and 2 in B" in compare().err
-
-
 def test_output_does_not_replace_a_source(folder):
     write_rows(folder / "a.jsonl", judged([1.0]), Judgement)
     write_rows(folder / "b.jsonl", judged([1.0]), Judgement)

@@ -28,12 +28,6 @@ def test_questions_of_one_alone_are_counted_and_named():
     assert "compare the 5 that both have: --shared" in said
 
 
-def test_shared_compares_what_both_have():
-    a, b = run(judged([1.0] * 9)), run(judged({f"q{n}": 1.0 for n in range(4, 11)}))
-    matched = match(a, b, shared=True)
-    assert (matched.ids, matched.n_left_out) == (["q4", "q5", "q6", "q7", "q8"], 6)
-
-
 def test_same_id_with_another_text_or_reference_is_another_question():
     asked = questions(5)
     other = [
@@ -101,13 +95,6 @@ def test_file_of_a_judge_that_is_not_looked_at_may_change():
 def test_judge_that_was_asked_together_with_others_has_its_file():
     rows = judged(FIVE, "one@together")
     assert "judge one " in refusal(run(rows, judges={"one": "1"}), run(rows, judges={"one": "2"}))
-
-
-def test_metrics_of_one_alone_are_told():
-    a = run([*judged(FIVE), *judged(FIVE, "old", metric="old")])
-    b = run([*judged(FIVE), *judged(FIVE, "new")])
-    matched = match(a, b)
-    assert (matched.only_a, matched.only_b) == (["old"], ["new: correctness"])
 
 
 def test_no_common_metric_is_refused():

@@ -109,15 +109,6 @@ def test_rows_over_the_budget_end_with_exit_code_4(rows):
     assert ragstone("translate", "q.jsonl", "--to", "es", *MODEL, "--budget", "1calls").code == 4
 
 
-def test_nothing_is_asked_twice(rows, fake_openai):
-    command = ("translate", "q.jsonl", "--to", "es", *MODEL)
-    ragstone(*command)
-    n_requests = fake_openai.n_requests
-    ran = ragstone(*command, "-o", "again.jsonl", "--offline")
-    assert (ran.code, fake_openai.n_requests) == (0, n_requests)
-    assert (rows / "again.jsonl").read_bytes() == (rows / "translated.jsonl").read_bytes()
-
-
 def test_the_summary_as_json(rows):
     summary = json.loads(ragstone("translate", "q.jsonl", "--to", "es", *MODEL, "--json").out)
     assert summary["questions"]["n_translated"] == {"es": 2}

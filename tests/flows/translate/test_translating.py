@@ -1,4 +1,3 @@
-import json
 import shutil
 import subprocess
 
@@ -54,13 +53,6 @@ def test_a_source_leaves_other_languages_out_and_counts_them():
 def test_a_language_is_detected_or_taken_to_be_the_source():
     assert plan([SILENT], ["es"]).jobs[0].source == "en"
     assert plan([SILENT], ["es"], "fr").jobs[0].source == "fr"
-
-
-def test_a_language_that_nobody_knows_is_told():
-    with pytest.raises(
-        DataError, match=r"1 rows do not say their language.*: x\. Give them the field `lang`"
-    ):
-        plan([Document(id="x", text="1234")], ["es"])
 
 
 def test_a_region_is_of_its_language():
@@ -176,17 +168,6 @@ def test_a_lost_row_is_kept_among_all_with_its_reason(settings):
     assert made.summary.questions.lost == {"es": {"untranslated": 1}}
 
 
-def test_the_lowest_chrf_is_a_setting(settings, fake_openai):
-    def forgetful(body):
-        said = json.loads(from_book(body).text)
-        return json.dumps(said | {"text_1": "Who was it that sowed in 1998?"} if "¿" in str(body) else said)
-
-    fake_openai.script = forgetful
-    assert translate(QUESTIONS[:1], to="es", by=MODEL, chrf=0.1, settings=settings).questions.rows
-    made = translate(QUESTIONS[:1], to="es", by=MODEL, chrf=0.9, settings=settings)
-    assert made.summary.questions.lost == {"es": {"far_from_source": 1}}
-
-
 def test_another_translator_may_translate_back_or_none(settings, fake_openai, service):
     declared = with_http(settings, service)
     made = translate(QUESTIONS, to="es", by=MODEL, back="http", settings=declared)
@@ -238,19 +219,6 @@ def test_a_template_that_finds_no_text_ends_with_what_the_reply_holds(settings, 
 def test_an_address_where_nobody_is_ends_the_command(settings, service):
     with pytest.raises(ModelError, match="cannot be reached"):
         translate(QUESTIONS, to="es", settings=with_http(settings, service, url="http://127.0.0.1:9/"))
-
-
-def test_a_missing_key_ends_the_command(settings, service, monkeypatch):
-    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    with pytest.raises(ModelError, match="environment variable NO_SUCH_KEY"):
-        translate(QUESTIONS, to="es", settings=with_http(settings, service, api_key_env="NO_SUCH_KEY"))
-
-
-def test_the_budget_is_kept_and_what_it_cut_off_is_counted(settings, fake_openai):
-    made = translate(QUESTIONS, to="es", by=MODEL, settings=settings, budget="2calls")
-    assert fake_openai.n_requests == 2
-    assert made.summary.statuses["over_budget"] >= 1
-    assert sum(made.summary.questions.lost["es"].values()) >= 1
 
 
 def test_a_model_that_always_fails_ends_with_its_words(settings, fake_openai):
