@@ -102,9 +102,14 @@ def own(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["user_input", "input", "query", "Question"])
 @pytest.mark.parametrize(
-    "grades", [("100%", "0 %", "100 %"), ("yes", "no", "Yes"), ("TRUE", "FALSE", "TRUE")]
+    ("name", "grades"),
+    [
+        ("user_input", ("100%", "0 %", "100 %")),
+        ("input", ("yes", "no", "Yes")),
+        ("query", ("TRUE", "FALSE", "TRUE")),
+        ("Question", ("yes", "no", "Yes")),
+    ],
 )
 def test_labels_are_found_by_any_name_of_a_question_and_speak_of_correctness(own, name, grades):
     rows = zip(("Who?", "When?", "Where?"), grades, strict=True)

@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 from tests.support.answering_models import case_files, reading
+from tests.support.fake_openai import serving
 from tests.support.scripts import always, fail, fit_schema, schema_in, sometimes
 
 from ragstone.config import BenchSection, RagSystem, SheetSystem, load_settings
@@ -33,12 +34,24 @@ def write_settings(folder, fake, extra=""):
     return load_settings(folder / "ragstone.toml")
 
 
+def write_bench(folder, fake):
+    """Write ten cases and two unanswerable questions; the poor model refuses cases 0 to 3 whatever is shown."""
+    case_files(folder, 10, unanswerable=2)
+    fake.script = reading(knows={"good": {0, 1, 2}}, blind={"poor": {0, 1, 2, 3}})
+    return write_settings(folder, fake)
+
+
 @pytest.fixture
 def settings(tmp_path, fake_openai):
-    """Ten cases and two unanswerable questions; the poor model refuses cases 0 to 3 whatever it is shown."""
-    case_files(tmp_path, 10, unanswerable=2)
-    fake_openai.script = reading(knows={"good": {0, 1, 2}}, blind={"poor": {0, 1, 2, 3}})
-    return write_settings(tmp_path, fake_openai)
+    return write_bench(tmp_path, fake_openai)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The settings and the summary of a bench, made once."""
+    with serving() as fake:
+        settings = write_bench(tmp_path_factory.mktemp("finished"), fake)
+        yield settings, bench_answerers(settings)
 
 
 def with_grid(settings, **keys):
@@ -50,8 +63,8 @@ def placed(summary):
     return {row.cell.name: row for row in summary.board.standings}
 
 
-def test_tiny_grid_has_the_numbers_worked_out_by_hand(settings):
-    summary = bench_answerers(settings)
+def test_tiny_grid_has_the_numbers_worked_out_by_hand(finished):
+    _, summary = finished
     rows = placed(summary)
     assert list(rows) == [
         "good · retrieved",
@@ -95,8 +108,8 @@ def test_tiny_grid_has_the_numbers_worked_out_by_hand(settings):
     assert (summary.board.n_questions, summary.board.n_unanswerable) == (12, 2)
 
 
-def test_each_cell_is_compared_with_the_best_of_its_condition_alone(settings):
-    rows = placed(bench_answerers(settings))
+def test_each_cell_is_compared_with_the_best_of_its_condition_alone(finished):
+    rows = placed(finished[1])
     test = rows["poor · gold"].comparison
     assert (test.first, test.second, test.n) == ("good · gold", "poor · gold", 10)
     assert test.difference.value == pytest.approx(0.4)
@@ -118,8 +131,8 @@ def test_worse_is_said_where_the_difference_is_shown(settings, fake_openai):
     assert rows["poor · gold"].measures[FAITHFUL].value == 0
 
 
-def test_conditions_of_one_model_are_compared_with_each_other(settings):
-    contrasts = {(one.kind, one.model): one for one in bench_answerers(settings).board.contrasts}
+def test_conditions_of_one_model_are_compared_with_each_other(finished):
+    contrasts = {(one.kind, one.model): one for one in finished[1].board.contrasts}
     assert {kind for kind, _ in contrasts} == {"retrieval", "distractors", "passages"}
     adds = contrasts["passages", "openai/good"]
     assert adds.conditions == ("retrieved", "none")
@@ -190,9 +203,8 @@ def test_run_again_every_file_is_the_same_and_no_call_is_made(settings, fake_ope
     assert read_answer_bench(answer_bench_folder(settings)) == msgspec.structs.replace(first, calls=None)
 
 
-def test_a_bench_writes_numbers_rows_manifest_and_page(settings):
-    bench_answerers(settings)
-    folder = answer_bench_folder(settings)
+def test_a_bench_writes_numbers_rows_manifest_and_page(finished):
+    folder = answer_bench_folder(finished[0])
     names = {file.name for file in folder.iterdir()}
     assert names >= {"bench.json", "manifest.json", "report.html", "questions.jsonl"}
     judged = list(read_rows(folder / "judgements-05-good-gold.jsonl", Judgement))
@@ -286,8 +298,8 @@ def test_distractors_say_how_many_passages_stand_beside(settings):
     assert {len(answer.contexts) for answer in read_rows(file, Answer)} == {2}
 
 
-def test_groups_of_questions_have_their_own_means(settings):
-    [table] = bench_answerers(settings).board.by_tag
+def test_groups_of_questions_have_their_own_means(finished):
+    [table] = finished[1].board.by_tag
     assert table.tag == "lang"
     assert (table.n_without, [(group.value, group.n_questions) for group in table.groups]) == (
         2,

@@ -9,6 +9,7 @@ from tests.flows.bench_answerers.test_command import write_grid
 from tests.flows.bench_answerers.test_grid import with_grid, write_settings
 from tests.support.answering_models import case_files, reading
 from tests.support.command import ragstone
+from tests.support.fake_openai import serving
 from tests.support.scripts import fail
 
 from ragstone.errors import ConfigError
@@ -32,14 +33,6 @@ def test_the_flag_makes_it_a_race(grid):
     assert "Race under gold, by correctness: good · gold is the only one left after 10 of 40" in said
     assert "poor · gold stopped after 10 questions" in said
     assert "75 % saved" in said
-
-
-def test_without_it_there_is_none(grid):
-    ran = ragstone("bench", "answerers", "--json")
-    assert json.loads(ran.out).get("race") is None
-
-
-def test_the_race_is_in_the_json(grid):
     race = json.loads(ragstone("bench", "answerers", "--race", "--json").out)["race"]
     assert race["standing"] == ["good · gold"]
     assert race["stopped"][0]["after"] == 10
@@ -49,12 +42,24 @@ N = 40
 EVERY = set(range(N))
 
 
+def write_race(folder, fake):
+    """Write forty cases; the poor model refuses all of them whatever it is shown."""
+    case_files(folder, N)
+    fake.script = reading(blind={"poor": EVERY})
+    return write_settings(folder, fake, 'conditions = ["retrieved", "gold", "none"]\nrace = true\n')
+
+
 @pytest.fixture
 def settings(tmp_path, fake_openai):
-    """Forty cases; the poor model refuses all of them whatever it is shown."""
-    case_files(tmp_path, N)
-    fake_openai.script = reading(blind={"poor": EVERY})
-    return write_settings(tmp_path, fake_openai, 'conditions = ["retrieved", "gold", "none"]\nrace = true\n')
+    return write_race(tmp_path, fake_openai)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The settings and the summary of a race, run once."""
+    with serving() as fake:
+        settings = write_race(tmp_path_factory.mktemp("finished"), fake)
+        yield settings, bench_answerers(settings)
 
 
 def files_of(settings):
@@ -68,8 +73,8 @@ def shown(summary):
     return " ".join(capture.get().split())
 
 
-def test_the_worse_model_stops_under_all_conditions(settings):
-    summary = bench_answerers(settings)
+def test_the_worse_model_stops_under_all_conditions(finished):
+    _, summary = finished
     assert summary.race is not None
     assert summary.race.standing == ["good · retrieved"]
     # 0 against 1 on each question: the first round of ten is enough, and the race is over.
@@ -90,8 +95,8 @@ def test_the_worse_model_stops_under_all_conditions(settings):
     assert "retrieved: good has the highest correctness 1.00 (0.72 to 1.00); 1 cell stopped early." in said
 
 
-def test_calls_and_money_are_those_of_ten_questions_instead_of_forty(settings):
-    summary = bench_answerers(settings)
+def test_calls_and_money_are_those_of_ten_questions_instead_of_forty(finished):
+    _, summary = finished
     assert summary.race is not None
     assert {(one.n_given, one.n_questions) for one in summary.race.saved} == {(10, N)}
     assert sum(one.calls for one in summary.race.saved) == 60
@@ -162,8 +167,8 @@ def test_a_race_whose_rivals_could_not_be_asked_says_nothing_of_which_is_better(
     assert "no other is better" not in said
 
 
-def test_page_and_terminal_say_how_it_went(settings):
-    summary = bench_answerers(settings)
+def test_page_and_terminal_say_how_it_went(finished):
+    settings, summary = finished
     page = (answer_bench_folder(settings) / "report.html").read_text()
     for said in (page, shown(summary)):
         assert "good · retrieved is the only one left after 10 of 40 questions" in said

@@ -5,6 +5,7 @@ from collections import Counter
 
 import msgspec
 import pytest
+from tests.support.fake_openai import serving
 from tests.support.known_judges import ANSWER, JUDGE, judging, labelled_sheet
 from tests.support.scripted_judge import Scripted
 from tests.support.scripts import always, fail, prompt_of, sometimes
@@ -23,22 +24,34 @@ from ragstone.tables import read_rows
 PRICES = {"dear": 10.0, "cheap": 1.0, "other": 1.0}
 
 
-@pytest.fixture
-def settings(tmp_path, fake_openai):
-    """Eighty labelled answers, a yes/no judge of one's own, and three models at one endpoint."""
-    labelled_sheet(tmp_path / "labelled.jsonl")
-    (tmp_path / "mine.toml").write_text(JUDGE.replace("NAME", "mine"))
+def write_bench(folder, fake):
+    """Write eighty labelled answers, a yes/no judge of one's own, and three models at one endpoint."""
+    labelled_sheet(folder / "labelled.jsonl")
+    (folder / "mine.toml").write_text(JUDGE.replace("NAME", "mine"))
     models = "".join(
-        f'[models."openai/{name}"]\nbase_url = "{fake_openai.base_url}"\n'
+        f'[models."openai/{name}"]\nbase_url = "{fake.base_url}"\n'
         f"price_usd_per_million = {{ input = {price}, output = {price} }}\n"
         for name, price in PRICES.items()
     )
-    (tmp_path / "ragstone.toml").write_text(
+    (folder / "ragstone.toml").write_text(
         '[bench.judges]\nsheet = "labelled.jsonl"\njudges = ["mine.toml"]\nshots = [0]\n'
         'models = ["openai/dear", "openai/cheap"]\n' + models
     )
-    fake_openai.script = judging({"dear": 0.05, "cheap": 0.4, "other": 0.05})
-    return load_settings(tmp_path / "ragstone.toml")
+    fake.script = judging({"dear": 0.05, "cheap": 0.4, "other": 0.05})
+    return load_settings(folder / "ragstone.toml")
+
+
+@pytest.fixture
+def settings(tmp_path, fake_openai):
+    return write_bench(tmp_path, fake_openai)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The settings and the summary of a bench, made once."""
+    with serving() as fake:
+        settings = write_bench(tmp_path_factory.mktemp("finished"), fake)
+        yield settings, bench_judges(settings)
 
 
 def with_grid(settings, **keys):
@@ -53,8 +66,8 @@ def placed(summary):
 DEAR, CHEAP, OTHER = (f"mine@shots=0 · openai/{name}" for name in ("dear", "cheap", "other"))
 
 
-def test_much_better_model_is_recommended_though_it_is_dearer(settings):
-    summary = bench_judges(settings)
+def test_much_better_model_is_recommended_though_it_is_dearer(finished):
+    _, summary = finished
     choice, rows = summary.choice, placed(summary)
     assert (choice.best, choice.cheapest, choice.price) == (DEAR, DEAR, "cost")
     assert rows[CHEAP].verdict == "worse"
@@ -87,8 +100,8 @@ def test_no_judge_is_better_than_containment_where_models_guess(settings, fake_o
     assert {fit.verdict for fit in choice.fits} <= {"cannot tell", "worse"}
 
 
-def test_new_model_that_is_worse_is_said_to_be_worse(settings):
-    [contrast] = bench_judges(settings).choice.contrasts
+def test_new_model_that_is_worse_is_said_to_be_worse(finished):
+    [contrast] = finished[1].choice.contrasts
     assert (contrast.first, contrast.second, contrast.verdict) == (DEAR, CHEAP, "better")
     assert contrast.values == ("openai/dear", "openai/cheap")
     assert contrast.comparison.p_holm <= 0.05
@@ -126,9 +139,8 @@ def test_run_again_every_file_is_the_same_and_no_call_is_made(settings, fake_ope
     assert read_judge_bench(judge_bench_folder(settings)) == msgspec.structs.replace(first, calls=None)
 
 
-def test_a_bench_writes_numbers_judgements_rows_manifest_and_page(settings):
-    bench_judges(settings)
-    folder = judge_bench_folder(settings)
+def test_a_bench_writes_numbers_judgements_rows_manifest_and_page(finished):
+    folder = judge_bench_folder(finished[0])
     names = {file.name for file in folder.iterdir()}
     assert names >= {"bench.json", "manifest.json", "report.html", "answers.jsonl", "labels.jsonl"}
     assert "judgements-01-mine-shots-0-openai-dear.jsonl" in names
@@ -220,8 +232,8 @@ def test_repeats_ask_anew_and_show_how_far_runs_differ(settings, fake_openai):
     }
 
 
-def test_single_run_has_no_spread(settings):
-    assert placed(bench_judges(settings))[DEAR].spread is None
+def test_single_run_has_no_spread(finished):
+    assert placed(finished[1])[DEAR].spread is None
 
 
 def test_question_that_is_an_example_of_a_judge_is_left_out_for_all(settings, tmp_path):
@@ -309,8 +321,8 @@ def test_a_sheet_that_nobody_named_is_refused(settings):
         bench_judges(with_grid(settings, sheet=None))
 
 
-def test_choice_follows_from_the_board_alone(settings):
-    summary = bench_judges(settings)
+def test_choice_follows_from_the_board_alone(finished):
+    _, summary = finished
     assert choose(summary.board) == summary.choice
 
 

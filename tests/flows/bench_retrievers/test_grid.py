@@ -115,14 +115,15 @@ def test_run_again_every_number_but_the_times_is_the_same(settings, tmp_path):
 
 
 def test_chunkers_are_compared_by_the_characters_of_the_evidence(settings):
-    board = ragstone.bench_retrievers(settings).leaderboard
+    summary = ragstone.bench_retrievers(settings)
+    board = summary.leaderboard
     assert board.measure == "span_recall@1"
     assert "evidence" in board.why
     whole = next(row for row in board.standings if row.configuration.chunker.method == "whole")
     assert whole.measures["1"]["span_recall@1"].value == 1.0
     # The evidence is the second paragraph, `One sows X in month N.`: half of the document or less.
     assert whole.measures["1"]["span_precision@1"].value < 0.5
-    assert any("span precision" in note for note in ragstone.bench_retrievers(settings).notes)
+    assert any("span precision" in note for note in summary.notes)
 
 
 def test_without_evidence_or_with_one_chunker_the_measure_is_ndcg(settings, tmp_path):

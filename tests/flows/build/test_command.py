@@ -1,13 +1,9 @@
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.support.command import ragstone
-from tests.support.fake_openai import FakeOpenAI, running, stats, wait_for
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripted_facts import facts_writer, write_facts
 from tests.support.scripted_writer import write_questions, writer
 from tests.support.scripts import always
@@ -341,47 +337,3 @@ def test_documents_without_text_give_an_empty_set_that_says_so(corpus):
     assert ran.code == 5
     assert (corpus / "facts" / "facts.jsonl").read_bytes() == b""
     assert "0 true and 0 false statements" in ran.err
-
-
-COMMAND = ["build", "facts", "d.jsonl", "--falsify", "entity,negation"]
-N_DOCUMENTS = 60
-
-
-def make_project(folder, base_url):
-    (folder / ".ragstone").mkdir(parents=True)
-    (folder / ".ragstone" / "secret").write_text("00" * 32)
-    write_rows(folder / "d.jsonl", documents(N_DOCUMENTS), Document)
-    (folder / "ragstone.toml").write_text(
-        '[build]\nmodel = "openai/fake"\n'
-        f'[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'
-    )
-
-
-@pytest.mark.kill
-def test_killed_and_run_again_no_finished_call_is_repeated_and_the_files_are_the_same(tmp_path, monkeypatch):
-    faults = ("--latency", "0.02", "--rate-limited", "0.03", "--retry-after", "0.05")
-    with running(*faults, "--script", "tests.support.scripted_facts:faulty") as base_url:
-        killed, quiet = tmp_path / "killed", tmp_path / "quiet"
-        for folder in (killed, quiet):
-            make_project(folder, base_url)
-            with (folder / "ragstone.toml").open("a") as file:
-                file.write("[ledger]\nkeep_failures = true\n")  # else replies of no use are asked for anew
-        command = [sys.executable, "-m", "ragstone", *COMMAND]
-        first = subprocess.Popen(command, cwd=killed, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        wait_for(base_url, "n_requests", N_DOCUMENTS + 30)  # in the midst of the false statements
-        os.kill(first.pid, signal.SIGKILL)
-        first.wait(30)
-        assert not list((killed / "facts").iterdir())
-        monkeypatch.chdir(killed)
-        assert ragstone(*COMMAND).code == 0
-        # What was in flight when it was killed, or on its way to the disk, is asked again: 4 calls of each.
-        assert stats(base_url)["n_asked_again"] <= 8
-        n_answered = stats(base_url)["n_answered"]
-        assert ragstone(*COMMAND, "-o", "again/facts.jsonl").code == 0
-        assert stats(base_url)["n_answered"] == n_answered
-        monkeypatch.chdir(quiet)
-        assert ragstone(*COMMAND).code == 0
-    for name in ("facts.jsonl", "facts.all.jsonl", "certificate.json", "certificate.html"):
-        content = (killed / "facts" / name).read_bytes()
-        assert (killed / "again" / name).read_bytes() == content
-        assert (quiet / "facts" / name).read_bytes() == content, name

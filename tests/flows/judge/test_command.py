@@ -7,11 +7,13 @@ from tests.support.scripts import always, fail, hang, html, say
 from ragstone.records import Judgement
 from ragstone.tables import read_rows
 
-RELEVANCE = ("judge", "answers.jsonl", "--judge", "relevance", *TO_FILE)
+SHEET = ("judge", "answers.jsonl", *TO_FILE)
+RELEVANCE = (*SHEET, "--judge", "relevance")
+MODEL = ("--model", "openai/fake")
 
 
 def test_a_baseline_judges_a_sheet_without_model_and_without_ledger(project):
-    ran = ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
+    ran = ragstone(*SHEET, "--judge", "containment")
     assert ran.code == 0
     rows = list(read_rows(project / "judgements.jsonl", Judgement))
     assert [row.score for row in rows] == [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
@@ -32,17 +34,7 @@ def test_answers_that_failed_are_told_once_for_all_judges(project):
 
 
 def test_all_answers_by_the_first_judge_come_before_those_by_the_next(project):
-    ragstone(
-        "judge",
-        "answers.jsonl",
-        "--judge",
-        "containment",
-        "--judge",
-        "relevance",
-        "--model",
-        "openai/fake",
-        *TO_FILE,
-    )
+    ragstone(*SHEET, "--judge", "containment", "--judge", "relevance", *MODEL)
     rows = list(read_rows(project / "judgements.jsonl", Judgement))
     assert [(row.judge, row.question_id) for row in rows] == [
         (judge, f"q{n}") for judge in ("containment", "relevance") for n in range(6)
@@ -50,25 +42,14 @@ def test_all_answers_by_the_first_judge_come_before_those_by_the_next(project):
 
 
 def test_json_is_the_only_thing_on_standard_output(project):
-    ran = ragstone(
-        "judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake", "--json", *TO_FILE
-    )
+    ran = ragstone(*SHEET, "--judge", "correctness", *MODEL, "--json")
     summary = json.loads(ran.out)
     assert summary["calls"]["made"] == 6
     assert summary["metrics"][0]["statuses"] == {"scored": 6}
 
 
 def test_offline_answers_from_the_ledger_and_names_the_call_that_it_lacks(project, fake_openai):
-    command = (
-        "judge",
-        "answers.jsonl",
-        "--judge",
-        "relevance",
-        "--model",
-        "openai/fake",
-        "--force",
-        *TO_FILE,
-    )
+    command = (*RELEVANCE, *MODEL, "--force")
     ragstone(*command, "--limit", 2)
     fake_openai.forget()
     ran = ragstone(*command, "--offline", "--limit", 3)
@@ -93,13 +74,13 @@ def test_a_judge_of_ones_own_is_a_file(project):
         'name = "tone"\nversion = 1\nkind = "boolean"\ninputs = ["answer"]\nscale = [0, 1]\nsource = "ours"\n'
         'prompt = "Is {answer} polite?"\n'
     )
-    ran = ragstone("judge", "answers.jsonl", "--judge", "tone.toml", "--model", "openai/fake", *TO_FILE)
+    ran = ragstone(*SHEET, "--judge", "tone.toml", *MODEL)
     assert ran.code == 0
     assert "tone" in ran.out
 
 
 def test_strict_ends_with_exit_code_5_where_rows_have_no_score(project, fake_openai):
-    command = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", *TO_FILE)
+    command = (*RELEVANCE, *MODEL)
     assert ragstone(*command, "--limit", 2).code == 0
     fake_openai.script = always(say("I would rather not say."))
     assert ragstone(*command).code == 0
@@ -114,9 +95,7 @@ def test_strict_ends_with_exit_code_5_where_rows_have_no_score(project, fake_ope
 )
 def test_a_reply_that_cannot_be_used_is_unparsable_and_never_a_score(project, fake_openai, reply):
     fake_openai.script = always(say(reply))
-    ragstone(
-        "judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake", "--limit", 1, *TO_FILE
-    )
+    ragstone(*SHEET, "--judge", "correctness", *MODEL, "--limit", 1)
     [row] = read_rows(project / "judgements.jsonl", Judgement)
     assert (row.status, row.score) == ("unparsable", None)
     assert fake_openai.n_requests == 2  # asked once more
@@ -127,7 +106,7 @@ def test_an_endpoint_that_is_slow_costs_a_timeout_and_not_the_run(project, fake_
     slow_one = "What is 3?"
     fit = fake_openai.script
     fake_openai.script = lambda body: hang() if slow_one in str(body) else fit(body)
-    ragstone(*RELEVANCE, "--model", "openai/fake")
+    ragstone(*RELEVANCE, *MODEL)
     rows = list(read_rows(project / "judgements.jsonl", Judgement))
     assert [row.status for row in rows] == ["scored"] * 3 + ["timeout"] + ["scored"] * 2
 
@@ -191,7 +170,7 @@ def test_an_endpoint_that_refuses_everything_stops_the_command_in_its_own_words(
     project, fake_openai, script, says
 ):
     fake_openai.script = script
-    ran = ragstone(*RELEVANCE, "--model", "openai/fake")
+    ran = ragstone(*RELEVANCE, *MODEL)
     assert ran.code == 2
     assert says in ran.err
     assert not (project / "judgements.jsonl").exists()
@@ -200,16 +179,14 @@ def test_an_endpoint_that_refuses_everything_stops_the_command_in_its_own_words(
 def test_an_endpoint_that_is_down_stops_the_command(folder):
     (folder / "ragstone.toml").write_text('[models."openai/fake"]\nbase_url = "http://127.0.0.1:9/v1"\n')
     (folder / "a.jsonl").write_text('{"id": "a", "question": "x", "answer": "y"}\n')
-    ran = ragstone("judge", "a.jsonl", "--judge", "relevance", "--model", "openai/fake", *TO_FILE)
+    ran = ragstone("judge", "a.jsonl", "--judge", "relevance", *MODEL, *TO_FILE)
     assert ran.code == 2
     assert "http://127.0.0.1:9/v1 cannot be reached" in ran.err
 
 
 def test_judges_are_asked_in_one_call_when_told_so(project, fake_openai):
     judges = ("--judge", "correctness", "--judge", "faithfulness", "--judge", "relevance")
-    ran = ragstone(
-        "judge", "answers.jsonl", *judges, "--model", "openai/fake", "--one-call", "--limit", 2, *TO_FILE
-    )
+    ran = ragstone(*SHEET, *judges, *MODEL, "--one-call", "--limit", 2)
     rows = list(read_rows("judgements.jsonl", Judgement))
     assert ran.code == 0
     assert [(row.judge, row.metric) for row in rows[:4]] == [
@@ -223,7 +200,7 @@ def test_judges_are_asked_in_one_call_when_told_so(project, fake_openai):
 
 
 def test_a_single_judge_is_asked_as_ever_whatever_one_call_says(project):
-    ragstone(*RELEVANCE, "--model", "openai/fake", "--one-call")
+    ragstone(*RELEVANCE, *MODEL, "--one-call")
     assert {row.judge for row in read_rows("judgements.jsonl", Judgement)} == {"relevance"}
 
 
@@ -232,7 +209,7 @@ def test_one_call_may_stand_in_the_settings(project):
         file.write(
             '\n[judge]\njudges = ["correctness", "relevance"]\nmodel = "openai/fake"\none_call = true\n'
         )
-    ragstone("judge", "answers.jsonl", "--limit", 1, *TO_FILE)
+    ragstone(*SHEET, "--limit", 1)
     assert [row.judge for row in read_rows("judgements.jsonl", Judgement)] == [
         "correctness@together",
         "relevance@together",
@@ -248,7 +225,7 @@ def sheet_of_two(project):
 
 def test_two_systems_are_compared_pair_by_pair(project):
     sheet_of_two(project)
-    ran = ragstone("judge", "two.jsonl", "--judge", "pairwise", "--model", "openai/fake", *TO_FILE)
+    ran = ragstone("judge", "two.jsonl", "--judge", "pairwise", *MODEL, *TO_FILE)
     rows = list(read_rows("judgements.jsonl", Judgement))
     assert ran.code == 0
     assert [(row.question_id, row.system) for row in rows] == [(f"q{n}", "a vs b") for n in range(6)]
@@ -256,7 +233,7 @@ def test_two_systems_are_compared_pair_by_pair(project):
 
 
 def test_a_sheet_of_one_system_has_nothing_to_compare(project):
-    ran = ragstone("judge", "answers.jsonl", "--judge", "pairwise", "--model", "openai/fake", *TO_FILE)
+    ran = ragstone(*SHEET, "--judge", "pairwise", *MODEL)
     assert ran.code == 2
     assert "no question was answered by two systems" in ran.err
     assert not (project / "judgements.jsonl").exists()
@@ -264,17 +241,7 @@ def test_a_sheet_of_one_system_has_nothing_to_compare(project):
 
 def test_the_forecast_of_pairs_counts_both_orders(project):
     sheet_of_two(project)
-    ran = ragstone(
-        "judge",
-        "two.jsonl",
-        "--judge",
-        "pairwise",
-        "--model",
-        "openai/fake",
-        "--forecast",
-        "--json",
-        *TO_FILE,
-    )
+    ran = ragstone("judge", "two.jsonl", "--judge", "pairwise", *MODEL, "--forecast", "--json", *TO_FILE)
     assert sum(model["calls"] for model in json.loads(ran.out)["models"]) == 12
 
 
@@ -287,9 +254,7 @@ def test_the_sheet_is_not_replaced_by_its_judgements(project):
 
 def test_two_different_judges_of_one_name_are_not_one(project):
     ragstone("judges", "new", "containment.toml")
-    ran = ragstone(
-        "judge", "answers.jsonl", "--judge", "containment", "--judge", "containment.toml", *TO_FILE
-    )
+    ran = ragstone(*SHEET, "--judge", "containment", "--judge", "containment.toml")
     assert (ran.code, "two different judges are named 'containment'" in ran.err) == (2, True)
-    twice = ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "containment", *TO_FILE)
+    twice = ragstone(*SHEET, "--judge", "containment", "--judge", "containment")
     assert twice.code == 0

@@ -24,10 +24,7 @@ def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp
     assert {metric.judge for metric in summary.metrics} == set(settings.judge.judges)
     assert msgspec.to_builtins(read_summary(folder)) == msgspec.to_builtins(summary)
     assert sum(table.found_right + table.found_wrong for table in summary.blame) > 0
-
-
-def test_every_judge_of_the_metric_has_a_report_card_and_the_others_are_named(settings):
-    summary = ragstone.run(settings)
+    # Every judge of the metric has a report card, and the others are named.
     assert {card.judge for card in summary.cards} == {"containment", "token_f1", "correctness"}
     assert any("Nobody has measured" in note and "faithfulness" in note for note in summary.notes)
 
