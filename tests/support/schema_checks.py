@@ -39,15 +39,11 @@ ANSWER = {"description": "a page, a file, or JSON", "content": {"*/*": {"schema"
 """Of every route: a browser gets HTML, a script JSON."""
 BY_TYPES = ("positive_data_acceptance",)
 """What a document made of types alone cannot say: which ids there are, and which texts are names."""
-UNSEEN = (*BY_TYPES, "unsupported_method")
-"""And for who may not: nobody and readers are turned away before they are told which methods there are."""
-ROLES: dict[Role | None, tuple[str, ...]] = {
-    None: UNSEEN,
-    "reader": UNSEEN,
-    "annotator": BY_TYPES,
+ROLES: dict[Role, tuple[str, ...]] = {
+    "reader": (*BY_TYPES, "unsupported_method"),  # turned away before being told which methods there are
     "owner": BY_TYPES,
 }
-"""Role -> the checks that are left out for it; None: who is not logged in."""
+"""Role -> the checks that are left out for it."""
 # What a JSON Schema cannot say: that a file must be what its name says.
 CONFIG = """
 [[operations]]
@@ -90,15 +86,13 @@ def config_for(address: str, headers: Mapping[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def workbench_as(settings: Settings, role: Role | None) -> Iterator[tuple[str, dict[str, str]]]:
-    """Give the address of a workbench with accounts, and the headers of somebody in it; None: of nobody."""
+def workbench_as(settings: Settings, role: Role) -> Iterator[tuple[str, dict[str, str]]]:
+    """Give the address of a workbench with accounts, and the headers of somebody in it."""
     with peopled(settings) as people:
-        headers = {"Accept": "application/json"}  # a browser would be led to the login
-        if role is not None:
-            client = people.person("Rea", role)
-            people.person("Olga", "owner")
-            cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
-            headers = {"Cookie": cookie, "X-CSRF-Token": client.headers["X-CSRF-Token"]}
+        client = people.person("Rea", role)
+        people.person("Olga", "owner")
+        cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+        headers = {"Cookie": cookie, "X-CSRF-Token": client.headers["X-CSRF-Token"]}
         bound = listen("127.0.0.1", 0)
         server = uvicorn.Server(
             uvicorn.Config(side_by_side(people.app, None), log_level="error", lifespan="off")

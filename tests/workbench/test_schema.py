@@ -1,4 +1,4 @@
-"""schemathesis asks the workbench, as each role, what its routes take and what they do not."""
+"""schemathesis asks the workbench, as one who may not and one who may, what its routes take."""
 
 import pytest
 from tests.support.schema_checks import ROLES, checked, document_of, workbench_as

@@ -35,7 +35,7 @@ def write_settings(folder, fake, extra=""):
 
 
 def write_bench(folder, fake):
-    """Write ten cases and two unanswerable questions; the poor model refuses cases 0 to 3 whatever is shown."""
+    """Write ten cases and two unanswerable questions; the poor model always refuses cases 0 to 3."""
     case_files(folder, 10, unanswerable=2)
     fake.script = reading(knows={"good": {0, 1, 2}}, blind={"poor": {0, 1, 2, 3}})
     return write_settings(folder, fake)
