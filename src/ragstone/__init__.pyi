@@ -55,6 +55,8 @@ from .flows.build.fictional import Fiction as Fiction
 from .flows.build.fictional import fictionalise as fictionalise
 from .flows.build.questions import build_questions as build_questions
 from .flows.compare.comparing import compare as compare
+from .flows.compare.several import SeveralRuns as SeveralRuns
+from .flows.compare.several import compare_several as compare_several
 from .flows.develop.developing import TestLook as TestLook
 from .flows.develop.developing import develop_judge as develop_judge
 from .flows.develop.developing import freeze_judge as freeze_judge

@@ -6,8 +6,8 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.judged_runs import judged, write_run
 
+from ragstone import compare_several
 from ragstone.errors import DataError
-from ragstone.flows.compare.several import compare_several
 
 
 @pytest.fixture
@@ -48,7 +48,17 @@ def test_the_command_prints_and_writes(tmp_path, three):
     assert json.loads(ragstone("compare", *map(str, three), "--json").out)["metrics"][0]["n_flips"] == 3
 
 
-@pytest.mark.parametrize("option", [["--gate"], ["--margin", "0"], ["--system-a", "x"], ["--shared"]])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--gate"],
+        ["--margin", "0"],
+        ["--system-a", "x"],
+        ["--shared"],
+        ["--min-effect", "0.02"],
+        ["--bounds"],
+    ],
+)
 def test_what_only_two_runs_take_is_refused(three, option):
     ran = ragstone("compare", *map(str, three), *option)
     assert ran.code == 2

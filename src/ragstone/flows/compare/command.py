@@ -30,7 +30,10 @@ Asked = Annotated[
     typer.Option("--questions", help="The questions, if A and B are only files of judgements."),
 ]
 MinEffect = Annotated[
-    float, typer.Option("--min-effect", help="Smallest difference worth finding, as a share of the scale.")
+    float | None,
+    typer.Option(
+        "--min-effect", help="Smallest difference worth finding, as a share of the scale; else 0.02."
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -57,7 +60,7 @@ def compare(
     system_a: Annotated[str | None, typer.Option(help="System to take from A, if it has several.")] = None,
     system_b: Annotated[str | None, typer.Option(help="System to take from B, if it has several.")] = None,
     questions: Asked = None,
-    min_effect: MinEffect = 0.02,
+    min_effect: MinEffect = None,
     output: Output = None,
     seed: Seed = 0,
     bounds: Bounds = False,
@@ -72,6 +75,7 @@ def compare(
     - `ragstone compare runs/may runs/june runs/july`
     """
     from ragstone.flows.compare.comparing import compare as compare_runs
+    from ragstone.flows.compare.paired import EFFECT
     from ragstone.tables import check_place, keep_sources
 
     if output:
@@ -83,8 +87,11 @@ def compare(
             "--margin": margin,
             "--shared": shared,
             "--questions": questions,
+            "--system-a": system_a,
+            "--system-b": system_b,
+            "--min-effect": min_effect,
+            "--bounds": bounds,
         }
-        pair |= {"--system-a": system_a, "--system-b": system_b}
         _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
         return
     found = compare_runs(
@@ -96,7 +103,7 @@ def compare(
         questions=questions,
         shared=shared,
         margin=margin,
-        min_effect=min_effect,
+        min_effect=EFFECT if min_effect is None else min_effect,
         seed=seed,
         bounds=bounds,
     )
