@@ -15,8 +15,8 @@ from ragstone.judging.lexical import (
     grounding,
     rouge_l,
     token_f1,
-    words,
 )
+from ragstone.judging.matching import words
 from ragstone.records import Answer
 
 

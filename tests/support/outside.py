@@ -50,7 +50,7 @@ from ragstone.flows.import_.faq import _LABEL, LABELS, entries_of
 from ragstone.flows.import_.recognise import EXPORTS, recognise
 from ragstone.flows.import_.rows import ImportOptions, Source
 from ragstone.flows.translate import checks as translated
-from ragstone.judging import lexical
+from ragstone.judging import lexical, matching
 from ragstone.judging.truth import says_true
 from ragstone.llm.keys import _forms
 from ragstone.llm.limits import retry_after_s_of
@@ -209,6 +209,9 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "judging.containment.reference": lambda text: lexical.containment(SHORT, text),
     "judging.alternatives": lambda text: lexical.alternatives([text], "/"),
     "judging.coverage": lambda text: lexical.coverage(text, SHORT, SHORT),
+    "judging.match": lambda text: matching.match(text, f"{SHORT} {text}", SHORT),
+    "judging.match.apart": lambda text: matching.match(text, text.replace("a", "b"), SHORT),
+    "judging.focus": lambda text: matching.focus(text, "ann lee", SHORT),
     "llm.defuse": defuse,
     "llm.message_of": lambda text: message_of(written(text)),
     "llm.parse_reply": reply_of,

@@ -8,7 +8,8 @@ import msgspec
 
 from ragstone.config import read_library
 from ragstone.corpus.tokens import tokenize
-from ragstone.judging.lexical import alternatives, containment, token_f1, words
+from ragstone.judging.lexical import alternatives, containment, token_f1
+from ragstone.judging.matching import words
 from ragstone.records import Question, references
 
 # The answer may say a little more than the reference: a sentence and not a paragraph.

@@ -13,7 +13,8 @@ from ragstone.config import read_library
 from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.answers import compares_two, offers_choice, polarity, says_unknown
 from ragstone.dataset.candidate import Candidate, lose
-from ragstone.judging.lexical import context_overlap, words
+from ragstone.judging.lexical import context_overlap
+from ragstone.judging.matching import words
 from ragstone.records import Question, references
 
 QUESTION_MARKS = re.compile("[?？؟՞፧⁇⁈⁉‽;¿꘏]|(?<=[\u0370-\u03ff\u1f00-\u1fff]);")

@@ -12,6 +12,7 @@ from ragstone.errors import nearest
 from ragstone.files.language import language_odds
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
+from ragstone.judging.matching import focus, match, missing, words
 from ragstone.judging.truth import STATEMENT, truth_of, what_is_said
 from ragstone.records import Answer, references
 
@@ -112,8 +113,6 @@ def _is_prose(text: str) -> bool:
     return len(words) >= (FEWEST_LETTERS if WITHOUT_SPACES.search(text) else FEWEST_WORDS)
 
 
-ARTICLES = frozenset({"a", "an", "the"})
-
 # A slash inside an address, a path, a date (9/11), a rate (40 lb/acre) or "and/or" parts no alternatives.
 NOT_A_SEPARATOR = re.compile(
     r"(?<!\S)\S+://\S*|(?<!\S)/\S+|\b\d{1,2}/\d{1,2}\b|\d\s*[a-z]{1,8}/[a-z]{1,5}\b|\b[Aa]nd/or\b"
@@ -121,12 +120,6 @@ NOT_A_SEPARATOR = re.compile(
 CHRF_ORDER = 6
 CHRF_BETA = 2.0
 PATIENCE_WORDS = 10  # unsupported words that halve the share of the others
-
-
-@functools.lru_cache(maxsize=4096)  # one reference is compared with the answers of many systems
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text for comparison: those of `tokenize`, without English articles."""
-    return tuple(word for word in tokenize(text) if word not in ARTICLES)
 
 
 def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
@@ -228,7 +221,13 @@ MEASURES: dict[str, Callable[[str, str], float]] = {
 }
 
 # Measures against a reference that look at the question too.
-BESIDE_QUESTION: dict[str, Callable[[str, str, str], float]] = {"coverage": coverage}
+BESIDE_QUESTION: dict[str, Callable[[str, str, str], float | None]] = {
+    "coverage": coverage,
+    "match": match,
+    "focus": focus,
+}
+LACKING = {"match"}  # measures whose rationale names the reference's words that were not found
+MOST_NAMED = 5
 # Measures of an answer that need neither reference nor contexts; None where it cannot be told.
 OF_ANSWER: dict[str, Callable[[str], float]] = {"no_refusal": no_refusal}
 OF_QUESTION: dict[str, Callable[[str, str], float | None]] = {"language_match": language_match}
@@ -278,9 +277,19 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
         if not given:
             return not_applicable(NOTHING_TO_COMPARE)
         if name in BESIDE_QUESTION:
-            beside = inputs["question"]
-            return Finding(score=max(BESIDE_QUESTION[name](answer.answer, text, beside) for text in given))
+            return _beside_question(name, answer.answer, given, inputs["question"])
         return Finding(score=max(MEASURES[name](answer.answer, text) for text in given))
+
+
+def _beside_question(name: str, answer: str, given: Sequence[str], question: str) -> Finding:
+    """Return a measure against the best of the references, and what is lacking of that one."""
+    found = [(BESIDE_QUESTION[name](answer, text, question), text) for text in given]
+    scored = [(score, text) for score, text in found if score is not None]
+    if not scored:
+        return not_applicable("the reference is too long for this measure, or holds no word")
+    score, best = max(scored, key=lambda pair: pair[0])
+    lost = missing(answer, best, question)[:MOST_NAMED] if name in LACKING and score < 1 else []
+    return Finding(score=score, rationale=f"not in the answer: {', '.join(lost)}" if lost else None)
 
 
 def _f_score(common: int, n_found: int, n_wanted: int, beta: float) -> float:

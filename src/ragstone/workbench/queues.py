@@ -14,7 +14,7 @@ from ragstone.agreement.queueing.marking import Marks
 from ragstone.agreement.queueing.queue import EVIDENCE, Queue, queue_names, read_queue, read_texts
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.errors import DataError
-from ragstone.judging.lexical import words
+from ragstone.judging.matching import words
 from ragstone.records import Answer, references
 
 MOST_MARKED = 3  # sentences of all contexts together
