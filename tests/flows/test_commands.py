@@ -59,14 +59,14 @@ def test_demo_spends_nothing_unless_somebody_says_yes(folder, fake_openai, monke
     ran = ragstone("demo", "--json")
     assert (ran.code, fake_openai.n_requests) == (0, 0)
     assert "--yes asks openai/mine" in ran.err
-    assert {row["judge"] for row in json.loads(ran.out)["metrics"]} == {"coverage", "grounding", "no_refusal"}
+    assert {row["judge"] for row in json.loads(ran.out)["metrics"]} == {"right", "grounding", "no_refusal"}
 
 
 def test_demo_without_a_model_quotes_judges_and_names_three_commands_that_work(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder))  # no model in its cache
     ran = ragstone("demo", "--offline")
     assert ran.code == 0
-    assert "coverage: correctness, 30 labels: exact agreement 0.97" in ran.out
+    assert "right: correctness, 30 labels: exact agreement 0.97" in ran.out
     *_, serve, ask, new = [line.partition("    #")[0] for line in ran.err.splitlines()]
     assert shlex.split(serve) == ["ragstone", "serve", "--config", "ragstone-demo/ragstone.toml"]
     asked = ragstone(*shlex.split(ask)[1:])

@@ -15,9 +15,9 @@ WITHOUT_MODEL = {
     ),
     '  "containment", "token_f1", "correctness", "context_overlap", "faithfulness", "relevance", '
     '"no_refusal", "answered",': (
-        '  "coverage", "grounding", "no_refusal",  # ask no model; with one: "correctness", "faithfulness"'
+        '  "right", "grounding", "no_refusal",  # ask no model; with one: "correctness", "faithfulness"'
     ),
-    "token_f1 = 0.5\n": "token_f1 = 0.5\ncoverage = 0.5\n",
+    "token_f1 = 0.5\n": "token_f1 = 0.5\nright = 0.53\n",
 }
 
 

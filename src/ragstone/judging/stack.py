@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from textwrap import shorten
 from typing import ClassVar
 
 import msgspec
@@ -18,6 +19,7 @@ from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Member, Scale
 from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.records import Answer
 
+WIDEST = 160  # characters of a member's own rationale
 LEAST = 0.25  # share of the strongest reason's log odds below which another is not worth a word
 
 
@@ -90,14 +92,16 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
     async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
         """Return the probability that people call the answer right, with the reasons that weigh most.
 
-        A member that has nothing to say of the answer counts as its centre; where none has, the row has the
-        status of the first. A member that failed (no call, a timeout, the budget) gives the row its status.
-        `metadata.members` holds what each said.
+        A member that has nothing to say of the answer counts as its centre; where these have half of the
+        weight or more, the row has the status of the first. A member that failed (no call, a timeout, the
+        budget) gives the row its status. `metadata.members` holds what each said.
         """
         heard = await hear_all(self.members, answer, context)
-        silent = [one.judgement for one in heard if one.judgement.score is None]
+        silent = [one.judgement for one in heard if not is_scored(one)]
         failed = [row for row in silent if row.status not in NOTHING_SAID]
-        if failed or len(silent) == len(heard):
+        weight = [abs(one.weight) for one in self.members]
+        mute = sum(own for own, one in zip(weight, heard, strict=True) if not is_scored(one))
+        if failed or (silent and 2 * mute >= sum(weight)):
             first = (failed or silent)[0]
             lost = Finding(score=None, status=first.status, rationale=first.rationale, error=first.error)
             return with_members(lost, heard)
@@ -125,13 +129,16 @@ def is_scored(one: MemberVerdict) -> bool:
 
 
 def reason_of(member: StackMember, one: MemberVerdict) -> Reason:
-    """Return what a member that gave a score adds, and what is said of that."""
+    """Return what a member that gave a score adds, and what is said, against an answer in its words too."""
     score = one.judgement.score
     assert score is not None
     log_odds = member.weight * (score - member.centre) / member.spread
     high = score >= member.centre
     said = member.if_high if high else member.if_low
-    return Reason(log_odds=log_odds, said=said or f"{one.name} is {'high' if high else 'low'} ({score:.2g})")
+    said = said or f"{one.name} is {'high' if high else 'low'} ({score:.2g})"
+    own = one.judgement.rationale if log_odds < 0 else None
+    said += f" ({shorten(own, WIDEST, placeholder=' …')})" if own else ""
+    return Reason(log_odds=log_odds, said=said)
 
 
 def words_of(reasons: Sequence[Reason], *, yes: bool) -> str:

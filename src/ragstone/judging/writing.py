@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from ragstone.judging.combined import CombinedJudge
 from ragstone.judging.variant import FILE
 
+IN_A_ROW = 5
 FITTED = "# Questions that its numbers were fitted on: they say nothing about how good it is."
 
 
@@ -25,13 +26,20 @@ def judge_text(judge: CombinedJudge, folder: Path) -> str:
     named = {key: own.pop(key) for key in ("name", "version")}
     lines = _table(named | {"kind": judge.kind} | own)
     if tuned_on:
-        lines += [FITTED, "tuned_on = [", *(f"  {_toml(digest)}," for digest in tuned_on), "]"]
+        lines += [FITTED, "tuned_on = [", *_rows(tuned_on), "]"]
     for member in judge.members:
         found = FILE.fullmatch(member.judge)
         name = f"{os.path.relpath(found[1], folder)}{found[2] or ''}" if found else member.judge
         keys = msgspec.to_builtins(msgspec.structs.replace(member, judge=name, loaded=msgspec.UNSET))
         lines += ["", "[[members]]", *_table(keys)]
     return "\n".join(lines) + "\n"
+
+
+def _rows(digests: Sequence[str]) -> list[str]:
+    return [
+        "  " + " ".join(f"{_toml(digest)}," for digest in digests[at : at + IN_A_ROW])
+        for at in range(0, len(digests), IN_A_ROW)
+    ]
 
 
 def _table(values: Mapping[str, object]) -> list[str]:

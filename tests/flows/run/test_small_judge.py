@@ -30,7 +30,7 @@ def test_a_judge_that_calls_everything_wrong_is_said_to_be_unfit(settings, fake_
     show_small_judge(settings)
     told = capsys.readouterr()
     assert "openai/fake judges 10 answers that people have judged, half of them right." in told.err
-    assert "No better than always answering 'wrong' and coverage" in told.out
+    assert "No better than always answering 'wrong' and right" in told.out
     assert fake_openai.n_requests == 10
 
 
@@ -45,4 +45,4 @@ def test_the_starter_without_a_model_differs_in_each_line_that_is_meant(settings
     assert all(starter_settings("MODEL").count(line) == 1 for line in WITHOUT_MODEL)
     assert 'model = "openai/x"' in with_one
     assert (settings.run.model, settings.answer.system, settings.answer.limit) == (None, "extractive", None)
-    assert settings.judge.judges == ["coverage", "grounding", "no_refusal"]
+    assert settings.judge.judges == ["right", "grounding", "no_refusal"]

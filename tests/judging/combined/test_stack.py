@@ -4,7 +4,7 @@ import pytest
 from tests.judging.combined.sheets import ANSWER, Saying, answered, context_of, whole
 
 from ragstone.errors import ConfigError
-from ragstone.judging import judge_answer, parse_judge
+from ragstone.judging import judge_answer, load_judge, parse_judge
 from ragstone.judging.stack import StackMember
 from ragstone.judging.variant import load_members
 from ragstone.judging.writing import judge_text
@@ -59,10 +59,41 @@ async def test_a_member_without_words_is_named_with_its_score():
 
 
 async def test_a_member_with_nothing_to_say_counts_as_its_centre():
-    far = StackMember(judge="language_match", weight=50.0, centre=0.5, spread=0.1)
-    assert (await judged(stack(COVERAGE, far))).score == (await judged(stack(COVERAGE))).score
-    row = await judged(stack(far))
+    mute = StackMember(judge="language_match", weight=1.9, centre=0.5, spread=0.1)
+    assert (await judged(stack(COVERAGE, mute))).score == (await judged(stack(COVERAGE))).score
+
+
+@pytest.mark.parametrize("weight", [2.0, 50.0])  # coverage has 2
+async def test_members_with_half_of_the_weight_must_have_something_to_say(weight):
+    mute = StackMember(judge="language_match", weight=weight, centre=0.5, spread=0.1)
+    for judge in (stack(mute), stack(COVERAGE, mute)):
+        row = await judged(judge)
+        assert (row.status, row.score) == ("not_applicable", None)
+        assert row.rationale == "the answer is too short to tell"
+
+
+async def test_an_answer_to_an_unanswerable_question_is_not_right_for_being_no_refusal():
+    row = await judged(load_judge("right"), answered(answerable=False, reference=None))
     assert (row.status, row.score) == ("not_applicable", None)
+
+
+async def test_right_says_what_is_missing():
+    row = await judged(load_judge("right"), answered(reference="in 1912", answer="In 1913, he said."))
+    assert row.rationale.startswith("no: words of the reference are missing (not in the answer: 1912)")
+    row = await judged(
+        load_judge("right"), answered(reference="the Second World War/WWII", answer="World War 2")
+    )
+    assert row.score > 0.95
+
+
+async def test_what_speaks_against_an_answer_is_said_in_the_members_own_words_too():
+    found = StackMember(judge="match", weight=2.0, centre=0.5, spread=0.3, if_low="words are missing")
+    row = await judged(stack(found, intercept=0.0))
+    assert row.rationale == "no: words are missing (not in the answer: season, in)"
+    told = Saying({"verdict": False, "reason": "a very long story " * 20})
+    row = await judged(stack(StackMember(judge="relevance", weight=1.0, centre=0.5, spread=1.0)), model=told)
+    assert row.rationale.startswith("no: relevance is low (0) (a very long story")
+    assert len(row.rationale) < 200
 
 
 async def test_a_member_that_failed_makes_no_score():

@@ -30,7 +30,7 @@ def bare_run(path: Path, sheet: Path | None = None) -> Run:
         if _is_sheet(path):
             raise DataError(
                 f"{path} holds answers without judgements. Judge them first: "
-                f"ragstone judge {quote(str(path))} --judge coverage --judge grounding"
+                f"ragstone judge {quote(str(path))} --judge right --judge grounding"
             ) from None
         raise
     if not judgements:

@@ -110,7 +110,7 @@ def _asking(settings: Settings, model: str, limit: int | None) -> Settings:
 def _quoting(settings: Settings) -> Settings:
     """Return the settings in which nobody is asked: answers are quoted, and judges compare words."""
     answer = msgspec.structs.replace(settings.answer, system="extractive")
-    judge = msgspec.structs.replace(settings.judge, judges=["coverage", "grounding", "no_refusal"])
+    judge = msgspec.structs.replace(settings.judge, judges=["right", "grounding", "no_refusal"])
     return msgspec.structs.replace(settings, answer=answer, judge=judge)
 
 

@@ -14,7 +14,7 @@ from ragstone.records import Answer, Label
 # Of each label. A judgement takes some 3 s on two cores; on a slower machine the deadline ends the example.
 EACH = 5
 DEADLINE = "60s"
-JUDGE, BESIDE = "correctness", "coverage"
+JUDGE, BESIDE = "correctness", "right"
 
 
 def show_small_judge(settings: Settings) -> None:
