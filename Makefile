@@ -73,6 +73,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python -m benchmarks.blame
 	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python benchmarks/judges.py
+	$(BIN)/python -m benchmarks.stack
 	$(BIN)/python -m benchmarks.linear
 	$(BIN)/python -m benchmarks.monitor_alarms
 	$(BIN)/python benchmarks/races.py

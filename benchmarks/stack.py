@@ -1,6 +1,6 @@
 """The stacks that ship, fitted and measured on answers that people judged; docs/judges.md gives the figures.
 
-Run: python benchmarks/stack.py [--write] [--model llamacpp/FILE.gguf --project FOLDER]
+Run: python -m benchmarks.stack [--write] [--model llamacpp/FILE.gguf --project FOLDER]
 
 Every figure comes from rows that were not fitted on: EVOUNA tq600 in halves by question, each judged by what
 was fitted on the other; SAF and RAGChecker's pairs by what was fitted on EVOUNA alone. --write writes the
