@@ -11,7 +11,7 @@ from ragstone.agreement.judge_board import CellComparison
 from ragstone.errors import DataError, nearest
 from ragstone.experiments.answer_board import CellTest
 from ragstone.retrieval.evaluate import QueryMeasures
-from ragstone.statistics import Estimate, Floats, holm
+from ragstone.statistics import Estimate, Floats, holm, negated
 from ragstone.statistics.paired import PairedTest, Test, Verdict, paired_tests
 
 ALPHA = 0.05
@@ -150,14 +150,7 @@ OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better", "canno
 
 def exchanged(test: TestedT) -> TestedT:
     """Return what a test says with its two sides exchanged; their names are the caller's to exchange."""
-    there = test.difference
-    difference = msgspec.structs.replace(
-        there,
-        value=0.0 - there.value,
-        low=None if there.high is None else 0.0 - there.high,
-        high=None if there.low is None else 0.0 - there.low,
-    )
-    return msgspec.structs.replace(test, difference=difference, verdict=OPPOSITE[test.verdict])
+    return msgspec.structs.replace(test, difference=negated(test.difference), verdict=OPPOSITE[test.verdict])
 
 
 def as_family(tests: Sequence[TestedT]) -> list[TestedT]:

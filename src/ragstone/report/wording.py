@@ -3,8 +3,6 @@
 import re
 from collections.abc import Mapping
 
-import msgspec
-
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.card import card_of as card_among
 from ragstone.agreement.corrected_mean import CorrectedMean
@@ -96,17 +94,6 @@ def with_ends(estimate: Estimate | None) -> str:
 def tau_told(tau: Estimate | None) -> str:
     """Return Kendall's tau with its interval, empty where there is none."""
     return f"{number(tau.value)}, in every resample" if tau and tau.low is None else with_ends(tau)
-
-
-def turned(estimate: Estimate) -> Estimate:
-    """Return a difference the other way round: the second minus the first."""
-    low, high = estimate.low, estimate.high
-    return msgspec.structs.replace(
-        estimate,
-        value=-estimate.value,
-        low=None if high is None else -high,
-        high=None if low is None else -low,
-    )
 
 
 def percent(share: float) -> str:

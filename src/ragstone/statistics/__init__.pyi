@@ -24,6 +24,7 @@ from .intervals import (
     cluster_codes,
     cluster_totals,
     difference_interval,
+    negated,
     wilson_interval,
 )
 from .kappa import (
@@ -90,6 +91,7 @@ __all__ = [
     "mean_columns",
     "mean_estimate",
     "mean_estimates",
+    "negated",
     "nominal",
     "pearson",
     "pearson_of_cells",

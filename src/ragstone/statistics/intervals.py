@@ -62,6 +62,12 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     level: float = 0.95
 
 
+def negated(estimate: Estimate) -> Estimate:
+    """Return a difference the other way round: the second minus the first."""
+    low, high = (None if end is None else 0.0 - end for end in (estimate.high, estimate.low))
+    return msgspec.structs.replace(estimate, value=0.0 - estimate.value, low=low, high=high)
+
+
 FEW = 1, 2  # degrees of freedom whose quantiles have a closed form, and for which the series is too rough
 
 

@@ -19,8 +19,8 @@ from ragstone.experiments.answer_board import (
 )
 from ragstone.records import NO_MODEL
 from ragstone.report.document import Block, Heading, Listing, Paragraph
-from ragstone.report.wording import count, interval, number, plural, seconds, statuses, turned, usd, with_ends
-from ragstone.statistics import Estimate
+from ragstone.report.wording import count, interval, number, plural, seconds, statuses, usd, with_ends
+from ragstone.statistics import Estimate, negated
 
 MEASURES = (
     "answered",
@@ -194,7 +194,7 @@ def contrast_told(one: Contrast) -> str:
     if one.test.verdict == "cannot tell":
         gap = f"difference {number(difference.value)}, {interval(difference)}"
         return f"{_who(one)}: cannot tell; {means} ({gap})"
-    size = with_ends(difference if difference.value >= 0 else turned(difference))
+    size = with_ends(difference if difference.value >= 0 else negated(difference))
     return f"{_who(one)}: {_result(one, size)}; {means}"
 
 

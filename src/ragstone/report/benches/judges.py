@@ -51,12 +51,11 @@ from ragstone.report.wording import (
     plural,
     seconds,
     statuses,
-    turned,
     usd,
     with_ends,
     with_left_out,
 )
-from ragstone.statistics import Estimate
+from ragstone.statistics import Estimate, negated
 from ragstone.tables.shown import Displayed
 
 BENCH = "bench.json"
@@ -535,7 +534,7 @@ def examples_told(one: CheaperWithExamples) -> str:
 def by(comparison: CellComparison) -> str:
     """Return how large a difference is, without its sign."""
     there = comparison.difference
-    return with_ends(there if there.value >= 0 else turned(there))
+    return with_ends(there if there.value >= 0 else negated(there))
 
 
 def against_best(row: JudgeStanding) -> str:

@@ -47,11 +47,10 @@ from ragstone.report.wording import (
     one_line,
     plural,
     seconds,
-    turned,
     with_ends,
     with_left_out,
 )
-from ragstone.statistics import Estimate
+from ragstone.statistics import Estimate, negated
 from ragstone.tables.shown import Displayed
 
 LEADERBOARD = "leaderboard.json"
@@ -387,7 +386,7 @@ def rank(value: int | None) -> str:
 
 def difference(row: Standing) -> str:
     """Return how far below the best a configuration is, with the interval; empty for the best."""
-    return with_ends(turned(row.comparison.difference)) if row.comparison else ""
+    return with_ends(negated(row.comparison.difference)) if row.comparison else ""
 
 
 def differing_told(one: Differing) -> str:
