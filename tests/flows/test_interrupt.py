@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.flows.test_resume import N_ANSWERS, finish, make_project, start
-from tests.support.command import TO_FILE
+from tests.flows.test_resume import COMMAND, N_ANSWERS, make_project, start
+from tests.support.command import TO_FILE, ragstone
 from tests.support.fake_openai import running, stats, wait_for
 
 from ragstone.engine.local import STOP_S
@@ -58,7 +58,7 @@ def command(folder: Path, *arguments: object, path: Path | None = None) -> subpr
     return subprocess.Popen([*RAGSTONE, *words], cwd=folder, stderr=subprocess.PIPE, text=True, env=env)
 
 
-def test_once_finishes_what_is_in_flight_and_keeps_it_in_the_partial_file(tmp_path):
+def test_once_finishes_what_is_in_flight_and_keeps_it_in_the_partial_file(tmp_path, monkeypatch):
     with running("--latency", "0.1") as base_url:
         make_project(tmp_path, base_url)
         stopped = start(tmp_path)
@@ -73,7 +73,8 @@ def test_once_finishes_what_is_in_flight_and_keeps_it_in_the_partial_file(tmp_pa
         assert [row.question_id for row in rows] == [f"q{n}" for n in range(n_asked)]
         assert {row.status for row in rows} == {"scored"}
         assert not (tmp_path / "judgements.jsonl").exists()
-        assert finish(start(tmp_path)) == 0
+        monkeypatch.chdir(tmp_path)
+        assert ragstone(*COMMAND).code == 0
         assert stats(base_url)["n_requests"] == N_ANSWERS
         assert not (tmp_path / "judgements.jsonl.partial").exists()
     assert [row.question_id for row in read_rows(tmp_path / "judgements.jsonl", Judgement)][:n_asked] == [
@@ -122,7 +123,7 @@ def test_twice_stops_at_once(tmp_path):
     assert not (tmp_path / "judgements.jsonl").exists()
 
 
-def test_answer_stops_like_judge(tmp_path):
+def test_answer_stops_like_judge(tmp_path, monkeypatch):
     with running("--latency", "0.1") as base_url:
         make_project(tmp_path, base_url)
         questions = [Question(id=f"q{n}", question=f"What is {n}?") for n in range(N_ANSWERS)]
@@ -136,11 +137,12 @@ def test_answer_stops_like_judge(tmp_path):
         assert stopped.returncode == 2
         assert n_rows == stats(base_url)["n_answered"]
         assert not (tmp_path / "new.jsonl").exists()
-        assert finish(command(tmp_path, *arguments)) == 0
+        monkeypatch.chdir(tmp_path)
+        assert ragstone(*arguments).code == 0
         assert stats(base_url)["n_requests"] == N_ANSWERS
 
 
-def test_run_stops_like_judge_and_is_taken_up_again(tmp_path):
+def test_run_stops_like_judge_and_is_taken_up_again(tmp_path, monkeypatch):
     with running("--latency", "0.1") as base_url:
         make_project(tmp_path, base_url)
         settings = (tmp_path / "ragstone.toml").read_text()
@@ -158,7 +160,8 @@ def test_run_stops_like_judge_and_is_taken_up_again(tmp_path):
         assert stopped.returncode == 2
         assert n_rows == N_ANSWERS + stats(base_url)["n_answered"]
         assert not (folder / "summary.json").exists()
-        assert finish(command(tmp_path, "run")) == 0
+        monkeypatch.chdir(tmp_path)
+        assert ragstone("run").code == 0
         assert stats(base_url)["n_requests"] == N_ANSWERS
         assert (folder / "summary.json").exists()
 

@@ -1,13 +1,12 @@
-"""Killed and interrupted runs: in processes of their own."""
+"""Killed and stopped runs: in processes of their own."""
 
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command import TO_FILE
+from tests.support.command import TO_FILE, ragstone
 from tests.support.fake_openai import running, stats, wait_for
 
 from ragstone.records import Answer
@@ -16,7 +15,7 @@ from ragstone.tables import write_rows
 pytestmark = pytest.mark.kill
 
 N_ANSWERS = 60
-COMMAND = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance", *TO_FILE]
+COMMAND = ["judge", "answers.jsonl", "--judge", "relevance", *TO_FILE]
 
 
 def make_project(folder: Path, base_url: str) -> None:
@@ -31,68 +30,49 @@ def make_project(folder: Path, base_url: str) -> None:
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([*COMMAND, *options], cwd=folder, stderr=subprocess.PIPE, text=True)
+    words = [sys.executable, "-m", "ragstone", *COMMAND, *options]
+    return subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
-def finish(process: subprocess.Popen[str]) -> int:
-    process.communicate(timeout=60)
-    return process.returncode
-
-
-def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_the_same(tmp_path):
-    with running("--latency", "0.05") as base_url:
-        make_project(tmp_path, base_url)
-        killed = start(tmp_path)
-        wait_for(base_url, "n_requests", N_ANSWERS // 2)
-        killed.send_signal(signal.SIGKILL)
-        killed.communicate()
-        assert not (tmp_path / "judgements.jsonl").exists()
-        assert finish(start(tmp_path)) == 0
-        # What was in flight when it was killed (4 at most) had been sent, and no answer had come back; or it
-        # had, and was not committed yet.
-        n_requests = stats(base_url)["n_requests"]
-        assert n_requests <= N_ANSWERS + 8
-        assert finish(start(tmp_path, "-o", "again.jsonl")) == 0
-        assert stats(base_url)["n_requests"] == n_requests
-    assert (tmp_path / "judgements.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
-
-
-def test_an_undisturbed_run_gives_the_same_file_as_a_killed_one(tmp_path):
+def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_that_of_a_quiet_run(
+    tmp_path, monkeypatch
+):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
-    for folder in (disturbed, quiet):
-        folder.mkdir()
     with running("--latency", "0.05") as base_url:
         for folder in (disturbed, quiet):
-            make_project(folder, base_url)
-            (folder / ".ragstone").mkdir()
+            (folder / ".ragstone").mkdir(parents=True)
             (folder / ".ragstone" / "secret").write_text("00" * 32)
+            make_project(folder, base_url)
         killed = start(disturbed)
         wait_for(base_url, "n_requests", N_ANSWERS // 2)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        assert finish(start(disturbed)) == 0
-        assert finish(start(quiet)) == 0
+        assert not (disturbed / "judgements.jsonl").exists()
+        monkeypatch.chdir(disturbed)
+        assert ragstone(*COMMAND).code == 0
+        # What was in flight when it was killed (4 at most) had been sent, and no answer had come back; or it
+        # had, and was not committed yet.
+        assert stats(base_url)["n_requests"] <= N_ANSWERS + 8
+        monkeypatch.chdir(quiet)
+        assert ragstone(*COMMAND).code == 0
     assert (disturbed / "judgements.jsonl").read_bytes() == (quiet / "judgements.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("number", "ignoring", "code"),
-    [(signal.SIGINT, False, 2), (signal.SIGTERM, False, 143), (signal.SIGTERM, True, 143)],
-    ids=["ctrl-c", "sigterm", "sigterm-in-the-background"],
-)
-def test_ctrl_c_and_sigterm_end_with_one_sentence_and_lose_nothing(tmp_path, number, ignoring, code):
+@pytest.mark.parametrize("ignoring", [False, True], ids=["", "in the background"])
+def test_sigterm_ends_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch, ignoring):
     with running("--latency", "0.05") as base_url:
         make_project(tmp_path, base_url)
         before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler)
         stopped = start(tmp_path)  # as a shell starts `ragstone judge ... &`: it ignores Ctrl-C
         signal.signal(signal.SIGINT, before)
         wait_for(base_url, "n_requests", N_ANSWERS // 2)
-        os.kill(stopped.pid, number)
+        stopped.terminate()
         _, said = stopped.communicate(timeout=30)
-        assert stopped.returncode == code
+        assert stopped.returncode == 143
         assert said.splitlines()[-1].endswith(
             " of 60 judgements are in judgements.jsonl.partial. "
             "Finished calls are in the ledger: run the same command again to go on."
         )
-        assert finish(start(tmp_path)) == 0
+        monkeypatch.chdir(tmp_path)
+        assert ragstone(*COMMAND).code == 0
         assert stats(base_url)["n_requests"] <= N_ANSWERS + 4
