@@ -46,15 +46,17 @@ def plan_judges(settings: Settings) -> JudgeGrid:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ConfigError(f"[bench.judges]: no combination is left to measure. {told}")
     metric = _metric(declared, [judge for _, judge in found.values()])
-    models = _models(settings, [judge for _, judge in found.values()])
+    models = models_of(settings, [judge for _, judge in found.values()])
     cells = [
-        _cell(file, judge, model, declared.thresholds, several=len(models) > 1)
+        cell_of(file, judge, model, declared.thresholds, several=len(models) > 1)
         for file, judge in found.values()
         for model in (models if judge.needs_model else [NO_MODEL])
     ]
-    beside = {judge.name: judge for judge in _baselines(metric) if judge.name not in found}
+    beside = {judge.name: judge for judge in baselines_of(metric) if judge.name not in found}
     cells += [
-        msgspec.structs.replace(_cell(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True)
+        msgspec.structs.replace(
+            cell_of(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True
+        )
         for judge in beside.values()
     ]
     judges = {name: judge for name, (_, judge) in found.items()} | beside
@@ -143,7 +145,8 @@ def _metric(declared: JudgesBench, judges: Sequence[Judge]) -> str:
     return metric
 
 
-def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
+def models_of(settings: Settings, judges: Sequence[Judge]) -> list[str]:
+    """Return the models to ask, each once. Raises ConfigError where a judge asks one and none is named."""
     models = settings.bench.judges.models or ([settings.judge.model] if settings.judge.model else [])
     asking = [judge.name for judge in judges if judge.needs_model]
     if asking and not models:
@@ -154,13 +157,13 @@ def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
     return list(dict.fromkeys(models))
 
 
-def _baselines(metric: str) -> list[Judge]:
+def baselines_of(metric: str) -> list[Judge]:
     """Return the shipped judges of this metric that need neither a model nor an embedder."""
     shipped = (load_judge(name) for name in judge_names())
     return [judge for judge in shipped if isinstance(judge, LexicalJudge) and metric in judge.metrics]
 
 
-def _cell(
+def cell_of(
     file: Judge, judge: Judge, model: str, thresholds: Mapping[str, float], *, several: bool
 ) -> JudgeCell:
     """Return a cell; a threshold of the file holds for its variants on the same scale."""
