@@ -46,7 +46,7 @@ def plan_judges(settings: Settings) -> JudgeGrid:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ConfigError(f"[bench.judges]: no combination is left to measure. {told}")
     metric = _metric(declared, [judge for _, judge in found.values()])
-    models = models_of(settings, [judge for _, judge in found.values()])
+    models = _models(settings, [judge for _, judge in found.values()])
     cells = [
         cell_of(file, judge, model, declared.thresholds, several=len(models) > 1)
         for file, judge in found.values()
@@ -145,8 +145,7 @@ def _metric(declared: JudgesBench, judges: Sequence[Judge]) -> str:
     return metric
 
 
-def models_of(settings: Settings, judges: Sequence[Judge]) -> list[str]:
-    """Return the models to ask, each once. Raises ConfigError where a judge asks one and none is named."""
+def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
     models = settings.bench.judges.models or ([settings.judge.model] if settings.judge.model else [])
     asking = [judge.name for judge in judges if judge.needs_model]
     if asking and not models:

@@ -24,7 +24,7 @@ from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.flows.bench_judges.board import no_scores
 from ragstone.flows.bench_judges.grid import decisive_settings, judge_cell
-from ragstone.flows.bench_judges.planning import JudgeGrid, baselines_of, cell_of, models_of
+from ragstone.flows.bench_judges.planning import JudgeGrid, baselines_of, cell_of
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.render import gather_inputs
 from ragstone.llm import Caps, parse_caps
@@ -78,9 +78,13 @@ def plan_suite(
                 f"{', '.join(known)}. If it grades one of these, write that as metric in its file; else "
                 "measure it on answers of yours: sheet in [bench.judges], without --suite."
             )
+        if judge.needs_model and not asked:
+            raise ConfigError(
+                f"judge {judge.name!r} asks a model: name one with --model, e.g. openai/gpt-4o-mini, or as "
+                "model in the table [judge] of ragstone.toml."
+            )
         _check_inputs(judge, metric, rows_for(metric, rows))
         found[metric][judge.name] = judge
-    models_of(settings, [judge for of_metric in found.values() for judge in of_metric.values()])
     named = "-".join(["suite", *([str(sample)] if sample else []), *(judges or ()), *asked])
     return SuitePlan(
         rows=rows,
@@ -176,9 +180,10 @@ async def _run(
                 if judged:
                     cards += suite_cards(grid.metric, plan.rows, judged, seed=settings.run.seed)
             calls = session.calls()
-        if not cards:
+        n_asked = sum(not cell.added for grid in plan.grids for cell in grid.cells)
+        if n_asked and len(failed) == n_asked and not calls.failed.get("over_budget"):
             told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
-            raise DataError(f"nothing could be measured. {told}")
+            raise DataError(f"nothing that you asked for could be measured. {told}")
         whole = [card for card in cards if card.identity != NO_MODEL and "over_budget" not in card.statuses]
         measured = {card.key for card in cards}
         models = {card.model: card.identity for card in cards if card.identity != NO_MODEL}
