@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
@@ -80,6 +81,13 @@ class SuiteCard(msgspec.Struct, frozen=True, kw_only=True):
         return self.judge, self.metric, self.identity
 
 
+class Resampling(TypedDict):
+    """How intervals are drawn."""
+
+    seed: int
+    resamples: int
+
+
 class JudgedOnSuite(msgspec.Struct, frozen=True, kw_only=True):
     """What one judge said of the rows with labels of its metric."""
 
@@ -101,13 +109,13 @@ def suite_cards(
 
     judged: judgements in the metric alone, none of them empty.
     """
-    mine, drawn = rows_for(metric, rows), {"seed": seed, "resamples": resamples}
+    mine, drawn = rows_for(metric, rows), Resampling(seed=seed, resamples=resamples)
     verdicts = _verdicts(metric, mine, judged, drawn)
     return [_card(metric, mine, one, verdicts, drawn) for one in judged]
 
 
 def _verdicts(
-    metric: str, rows: Sequence[SuiteRow], judged: Sequence[JudgedOnSuite], drawn: dict[str, int]
+    metric: str, rows: Sequence[SuiteRow], judged: Sequence[JudgedOnSuite], drawn: Resampling
 ) -> dict[JudgeId, ReportCard]:
     """Return report cards on answers that are right or wrong, by people's labels where there are any."""
     plain = [row for row in rows if row.change is None and row.kind not in GRADED]
@@ -124,7 +132,7 @@ def _card(
     rows: Sequence[SuiteRow],
     one: JudgedOnSuite,
     verdicts: Mapping[JudgeId, ReportCard],
-    drawn: dict[str, int],
+    drawn: Resampling,
 ) -> SuiteCard:
     judge = next(iter(by_judge(one.judgements)))
     plain = [row for row in rows if row.change is None]
@@ -152,9 +160,7 @@ def _card(
     )
 
 
-def _agreement(
-    metric: str, rows: Sequence[SuiteRow], one: JudgedOnSuite, drawn: dict[str, int]
-) -> KindAgreement:
+def _agreement(metric: str, rows: Sequence[SuiteRow], one: JudgedOnSuite, drawn: Resampling) -> KindAgreement:
     """Return how far a judge agrees with the labels of rows of one kind, at least one."""
     humans = human_scores(labels_of(metric, rows), metric)
     mine = [row for row in one.judgements if (row.question_id, row.system) in humans]
@@ -205,7 +211,7 @@ def _both_orders(judgements: Sequence[Judgement]) -> dict[Change, Verdicts]:
     return {"position": told} if told else {}
 
 
-def _flips(change: Change, pairs: Verdicts, drawn: dict[str, int]) -> ChangeFlips:
+def _flips(change: Change, pairs: Verdicts, drawn: Resampling) -> ChangeFlips:
     flipped = [float(flip) for _, flip in pairs]
     return ChangeFlips(
         change=change,
