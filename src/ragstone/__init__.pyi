@@ -6,6 +6,7 @@ from .agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .agreement.developing import Development as Development
 from .agreement.grading import report_cards as report_cards
 from .agreement.labelling import next_to_label as next_to_label
+from .agreement.learning import Learning as Learning
 from .assistant.assistant import Assistant as Assistant
 from .assistant.assistant import open_assistant as open_assistant
 from .assistant.building import build_knowledge as build_knowledge
@@ -47,7 +48,6 @@ from .flows.ask.asking import ask as ask
 from .flows.attack.attacking import attack as attack
 from .flows.bench_answerers.grid import bench_answerers as bench_answerers
 from .flows.bench_judges.grid import bench_judges as bench_judges
-from .flows.bench_judges.suite import judge_suite as judge_suite
 from .flows.bench_retrievers.grid import bench_retrievers as bench_retrievers
 from .flows.bench_retrievers.study import bench_languages as bench_languages
 from .flows.blame.blaming import blame as blame
@@ -63,6 +63,7 @@ from .flows.develop.developing import develop_judge as develop_judge
 from .flows.develop.developing import freeze_judge as freeze_judge
 from .flows.develop.developing import look_at_test as look_at_test
 from .flows.develop.judge_files import Frozen as Frozen
+from .flows.develop.learning.learning import learn_judge as learn_judge
 from .flows.export.mlflow import log_to_mlflow as log_to_mlflow
 from .flows.export.table import export_table as export_table
 from .flows.fit.fitting import fit_cascade as fit_cascade

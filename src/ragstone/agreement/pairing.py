@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 
 import msgspec
 import numpy as np
 
-from ragstone.errors import DataError
+from ragstone.errors import ConfigError, DataError
 from ragstone.records import Judgement, Label, Status, count_statuses
 from ragstone.statistics import Floats
 
@@ -85,6 +85,25 @@ def human_scores(
     grades = {key: [_mapped(label, mapping) for label in rows.values()] for key, rows in by_answer.items()}
     known = {grade for given in grades.values() for grade in given}
     return {key: _human([*rows.values()], grades[key], known) for key, rows in by_answer.items()}
+
+
+def as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> list[Label]:
+    """Return the labels of a metric as 1 and 0, 1 from `yes_from` on.
+
+    Raises DataError if it is not said how, ConfigError for a number that is none.
+    """
+    if yes_from is not None and not math.isfinite(yes_from):
+        raise ConfigError(f"yes from {yes_from}: give a number, the lowest label that is a yes.")
+    given = [label for label in labels if label.metric in (None, metric)]
+    values = sorted({label.score for label in given})
+    if yes_from is not None:
+        return [msgspec.structs.replace(label, score=float(label.score >= yes_from)) for label in given]
+    if not set(values) <= {0.0, 1.0}:
+        shown = ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
+        raise DataError(
+            f"the labels are {shown}, not 0 and 1: say with --yes-from from which one on it is a yes."
+        )
+    return given
 
 
 def _human(labels: Sequence[Label], grades: Sequence[float], known: set[float]) -> Human:
@@ -178,7 +197,7 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
     an id alone could mean several answers.
     """
     judged = _by_answer(judgements)
-    partners = _partners(judged, humans)
+    partners = partners_of(judged, humans)
     paired = [(key, judged[key], humans[partner]) for key, partner in partners.items()]
     labelled = [(key, row, human) for key, row, human in paired if not is_tuned(row)]
     settled = [(key, row, human) for key, row, human in labelled if human.score is not None]
@@ -217,7 +236,7 @@ def _by_answer(judgements: Iterable[Judgement]) -> dict[Key, Judgement]:
     return judged
 
 
-def _partners(judged: Mapping[Key, Judgement], humans: Mapping[Key, Human]) -> dict[Key, Key]:
+def partners_of(judged: Collection[Key], humans: Mapping[Key, Human]) -> dict[Key, Key]:
     """Return for each judged answer that has a label the key that its label goes by."""
     if _all_named(judged) and _none_named(humans):
         _check_single(judged, humans, named="judgements", bare="labels")

@@ -1,6 +1,5 @@
 """The command `ragstone`: which flow answers to which name. A flow is imported when its name is called."""
 
-import gc
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -51,13 +50,14 @@ PANELS: dict[str, Commands] = {
     },
     "Trust the judge": {
         "judges": (
-            "List, show, write, test, develop and fit judges.",
+            "List, show, write, test, develop and fit judges; let them learn.",
             {
                 "list": "flows.judges.command:list_",
                 "show": "flows.judges.command:show_",
                 "new": "flows.judges.command:new",
                 "test": "flows.judges.command:try_out",
                 "develop": "flows.develop.command:develop",
+                "learn": "flows.develop.learn_command:learn",
                 "fit": "flows.fit.command:fit",
             },
         ),
@@ -139,7 +139,6 @@ def _version(
 
 def main() -> None:
     """Run the command line."""
-    gc.set_threshold(50_000)  # of what a start makes nearly all stays: the collector would walk it 90 times
     write_any_text()
     end_on_sigterm()
     tell_readings()

@@ -1,4 +1,4 @@
-"""A judge that was fitted -> the text of its file."""
+"""A judge that was fitted, or changed -> the text of its file."""
 
 import json
 import os
@@ -7,26 +7,32 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.judging.combined import CombinedJudge
+from ragstone.judging.fields import JudgeFields
+from ragstone.judging.judge import LOADED
 from ragstone.judging.variant import FILE
 
 IN_A_ROW = 5
-FITTED = "# Questions that its numbers were fitted on: they say nothing about how good it is."
+FITTED = "# Questions that it was fitted on: they say nothing about how good it is."
 
 
-def judge_text(judge: CombinedJudge, folder: Path) -> str:
-    """Return the file of a judge that is made of others; files of members are named as seen from the folder.
+def judge_text(judge: JudgeFields, folder: Path) -> str:
+    """Return the file of a judge; files of members are named as seen from the folder.
 
     Keys with their default are left out.
     """
-    given = msgspec.to_builtins(judge)
-    usual = {field.name: field.default for field in msgspec.structs.fields(judge)}
-    own = {key: given[key] for key in given if key != "kind" and given[key] != usual[key]}
-    tuned_on, _members = own.pop("tuned_on", []), own.pop("members", [])
+    given = msgspec.to_builtins(judge, enc_hook=str)
+    usual = {field.name: _usual(field) for field in msgspec.structs.fields(judge)}
+    own = {key: given[key] for key in given if key not in ("kind", *LOADED) and given[key] != usual[key]}
+    own.pop("members", None)
+    tuned_on = own.pop("tuned_on", [])
     named = {key: own.pop(key) for key in ("name", "version")}
+    tables = {key: own.pop(key) for key in [*own] if _is_table(own[key])}
     lines = _table(named | {"kind": judge.kind} | own)
     if tuned_on:
         lines += [FITTED, "tuned_on = [", *_rows(tuned_on), "]"]
+    for key, table in tables.items():
+        for one in table if isinstance(table, list) else [table]:
+            lines += ["", f"[[{key}]]" if isinstance(table, list) else f"[{key}]", *_table(one)]
     for member in judge.members:
         found = FILE.fullmatch(member.judge)
         name = f"{os.path.relpath(found[1], folder)}{found[2] or ''}" if found else member.judge
@@ -42,12 +48,47 @@ def _rows(digests: Sequence[str]) -> list[str]:
     ]
 
 
+def _usual(field: msgspec.structs.FieldInfo) -> object:
+    """Return the default of a field, as plain values."""
+    made = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    return None if made is msgspec.NODEFAULT else made
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    )
+
+
 def _table(values: Mapping[str, object]) -> list[str]:
     """Return the lines of a table, aligned, without keys that have no value."""
-    width = max(map(len, values))
-    return [f"{key:<{width}} = {_toml(value)}" for key, value in values.items() if value is not None]
+    width = max(len(_key(key)) for key in values)
+    return [f"{_key(key):<{width}} = {_toml(value)}" for key, value in values.items() if value is not None]
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else _text(key)
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML writes it: text, numbers and lists of them look as in JSON."""
+    """Return a value as TOML writes it: a text of several lines stands as it is read."""
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(key)} = {_toml(one)}" for key, one in value.items() if one is not None)
+        return f"{{ {inside} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str) and "\n" in value and "\r" not in value:
+        inner = "\n".join(map(_line, value.split("\n")))
+        return f'"""\n{inner}"""'
+    return _text(value)
+
+
+def _line(line: str) -> str:
+    """Return a line within three quotes; its own quotes are escaped only where they could end the text."""
+    inside = _text(line)[1:-1]
+    return inside if '""' in line or line.endswith('"') else inside.replace('\\"', '"')
+
+
+def _text(value: object) -> str:
+    """Return text, a number or true and false: they look as in JSON."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Hashable, Sequence
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-# Written out, for numpy.typing takes 4 ms to import.
-Floats = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
-Codes = np.ndarray[tuple[Any, ...], np.dtype[np.intp]]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
 Clusters = Sequence[Hashable] | Codes
 """What each row belongs to: equal keys are one cluster."""
 

@@ -80,7 +80,7 @@ def develop(
         questions=questions,
         against=against,
         threshold=threshold,
-        mapping=_mapping(mapping),
+        mapping=score_mapping(mapping),
         budget=asking.budget,
         offline=asking.offline,
         settings=choose(asking.settings(), "judge", model=model),
@@ -128,7 +128,7 @@ def _tell_look(look: "TestLook", *, json: bool) -> None:
     say(look.card.notes[0])
 
 
-def _mapping(given: list[str] | None) -> dict[float, float] | None:
+def score_mapping(given: list[str] | None) -> dict[float, float] | None:
     """Return LABEL=SCORE options as a dict. Raises ConfigError, also for nan and inf."""
     from ragstone.errors import ConfigError
 

@@ -206,8 +206,24 @@ async def look_at_part(
     baseline = BASELINES.get(judge.measures)
     judges = [judge, load_judge(baseline)] if baseline and judge.needs_model else [judge]
     rows = [row for each in await _judged(judges, test.answers, session, tuned=True) for row in each]
-    _check_whole(rows, judge)
-    card = _card(judge, rows, test, task.scale, session.settings.run.seed)
+    check_whole(rows, judge)
+    return record_look(judge, rows, test, task.scale, store, who, seed=session.settings.run.seed)
+
+
+def record_look(
+    judge: Judge,
+    rows: Sequence[Judgement],
+    test: LabelledSet,
+    scale: Scale,
+    store: DevelopmentStore,
+    who: str,
+    *,
+    seed: int,
+) -> TestLook:
+    """Return a look with its card and number, which are on the disk by then. rows: the judge's, and
+    others'.
+    """
+    card = _card(judge, rows, test, scale, seed)
     look = LookRecord(
         at=now(),
         who=who,
@@ -228,7 +244,7 @@ async def look_at_part(
     return shown
 
 
-def _check_whole(rows: Sequence[Judgement], judge: Judge) -> None:
+def check_whole(rows: Sequence[Judgement], judge: Judge) -> None:
     """Raise DataError where the budget cut the test part off: half a look would be a look all the same."""
     n_over = sum(row.status == "over_budget" for row in rows)
     if n_over:
@@ -390,7 +406,7 @@ def run_draft(run: DevelopmentRun, progress: Progress) -> Development:
             )
         )
     try:
-        found = run_sync(_in_session(run, progress, lambda session: develop(task, session)))
+        found = run_sync(in_session(run, progress, lambda session: develop(task, session)))
     except RagstoneError as mistake:
         if draft is not None:
             store.put_draft(draft, Outcome(state="failed", words=str(mistake)))
@@ -403,12 +419,13 @@ def run_draft(run: DevelopmentRun, progress: Progress) -> Development:
 def take_look(run: DevelopmentRun, progress: Progress) -> TestLook:
     """Return what look_at_test returns."""
     task, store, who = _task(run, as_is=True), DevelopmentStore(run.settings), user_of(run.settings)
-    return run_sync(_in_session(run, progress, lambda session: look_at_part(task, session, store, who)))
+    return run_sync(in_session(run, progress, lambda session: look_at_part(task, session, store, who)))
 
 
-async def _in_session(
+async def in_session(
     run: DevelopmentRun, progress: Progress, work: Callable[[Session], Awaitable[FoundT]]
 ) -> FoundT:
+    """Return what the work gives within a session of the run's budget."""
     caps = parse_caps(run.budget)
     async with open_session(run.settings, caps=caps, offline=run.offline, progress=progress) as session:
         return await work(session)

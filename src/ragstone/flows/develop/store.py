@@ -18,6 +18,7 @@ from ragstone.agreement.developing import (
     looks_at,
     place_questions,
 )
+from ragstone.agreement.learning import Learning
 from ragstone.config import Settings
 from ragstone.errors import DataError
 from ragstone.flows.develop.judge_files import digest_of
@@ -206,6 +207,18 @@ class DevelopmentStore:
         """Return what the run of a draft found; None where it has not been run to its end."""
         file = self._result(draft)
         return _read(file, Development) if file.exists() else None
+
+    def put_learning(self, judge: str, found: Learning) -> None:
+        """Keep what the last learning of a judge found."""
+        _put(self._learning(judge), found)
+
+    def learning(self, judge: str) -> Learning | None:
+        """Return what the last learning of a judge found, None where there was none."""
+        file = self._learning(judge)
+        return _read(file, Learning) if file.exists() else None
+
+    def _learning(self, judge: str) -> Path:
+        return self.folder / "learned" / f"{judge}.json"
 
     def _file(self, judge: str, number: int) -> Path:
         return self.folder / "drafts" / judge / f"{number:04}.json"

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from ragstone.agreement.comparison import JudgeId, by_judge
-from ragstone.agreement.pairing import Key, human_scores, pair
+from ragstone.agreement.pairing import Key, as_yes_no, human_scores, pair
 from ragstone.config.library import ENDING
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, load_judge, question_digest
@@ -73,7 +73,7 @@ def fit_cascade(
     the cascade. Raises ConfigError for a judge that cannot be loaded and for an agreement, a share or a name
     that is none, DataError for judgements and labels that do not fit together or are too few.
     """
-    _check(agreement, yes_from, test_share, name)
+    _check(agreement, test_share, name)
     rows_of = by_judge(judgements)
     first = _judged(rows_of, str(cheap))
     second = _judged(rows_of, str(dear) if dear else _other(rows_of, first))
@@ -110,9 +110,7 @@ def fit_cascade(
     )
 
 
-def _check(agreement: float, yes_from: float | None, test_share: float, name: str) -> None:
-    if yes_from is not None and not math.isfinite(yes_from):
-        raise ConfigError(f"yes from {yes_from}: give a number, the lowest label that is a yes.")
+def _check(agreement: float, test_share: float, name: str) -> None:
     if not 0 < agreement < 1:
         raise ConfigError(f"agreement {agreement:g}: give a share between 0 and 1, e.g. 0.95.")
     if not 0 <= test_share < 1:
@@ -171,7 +169,7 @@ def _labelled(
 ) -> tuple[Scored, list[Key], list[str], int]:
     """Return the answers with two scores and a label, their keys, their questions, and how many lack one."""
     metric = second.judge.measures
-    humans = human_scores(_as_yes_no(labels, metric, yes_from), metric)
+    humans = human_scores(as_yes_no(labels, metric, yes_from), metric)
     one, other = pair(first.rows, humans), pair(second.rows, humans)
     scores = dict(zip(other.keys, other.judge, strict=True))
     kept = np.array([key in scores for key in one.keys], dtype=np.bool_)
@@ -187,20 +185,6 @@ def _labelled(
     answers = Scored(one.judge[kept], dear, one.human[kept] == 1, question)
     n_settled = sum(human.score is not None for human in humans.values())
     return answers, keys, [str(text) for text in questions], n_settled - len(keys)
-
-
-def _as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> list[Label]:
-    """Return the labels of a metric as 1 and 0. Raises DataError if it is not said how."""
-    given = [label for label in labels if label.metric in (None, metric)]
-    values = sorted({label.score for label in given})
-    if yes_from is not None:
-        return [msgspec.structs.replace(label, score=float(label.score >= yes_from)) for label in given]
-    if not set(values) <= {0.0, 1.0}:
-        shown = ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
-        raise DataError(
-            f"the labels are {shown}, not 0 and 1: say with --yes-from from which one on it is a yes."
-        )
-    return given
 
 
 def _set_aside(n_questions: int, share: float, seed: int) -> Flags:

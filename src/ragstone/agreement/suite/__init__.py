@@ -1,1 +1,0 @@
-"""The touchstone suite: labelled rows that ship, and the cards of what was measured on them."""

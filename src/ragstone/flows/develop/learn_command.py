@@ -1,0 +1,101 @@
+"""`ragstone judges learn`: people's labels + a judge -> what makes it better, measured."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.asking import Asking, asks_models
+from ragstone.console.bars import bars
+from ragstone.console.columns import reads_rows
+from ragstone.console.options import Model, QuestionsFile
+from ragstone.console.printing import OVER_BUDGET, say, show, show_json
+from ragstone.flows.develop.command import AnswersFile, LabelsFile, Mapping, Threshold, score_mapping
+
+if TYPE_CHECKING:
+    from ragstone.agreement.learning import Learning
+
+Judges = Annotated[
+    list[str],
+    typer.Argument(
+        help="The judge to improve, a .toml file or a name; then others that may help, as 'NAME by MODEL'."
+    ),
+]
+Ways = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--try", help="calibration, stack, cascade, examples or prompt; may be repeated; default: all."
+    ),
+]
+YesFrom = Annotated[
+    float | None, typer.Option("--yes-from", help="Labels are grades: from this one on they count as yes.")
+]
+Proposer = Annotated[
+    str | None, typer.Option("--proposer", help="Model that proposes prompts; default: the judge's own.")
+]
+
+
+@reads_rows
+@asks_models(without=("deadline", "force", "strict"))
+def learn(
+    judges: Judges,
+    *,
+    labels: LabelsFile,
+    answers: AnswersFile = None,
+    questions: QuestionsFile = None,
+    ways: Ways = None,
+    yes_from: YesFrom = None,
+    threshold: Threshold = None,
+    mapping: Mapping = None,
+    proposer: Proposer = None,
+    model: Model = None,
+    asking: Asking,
+) -> None:
+    """Make a judge better with people's labels: calibrated, stacked, cascaded, with examples, reworded.
+
+    Each candidate is measured on questions of the dev part that it was not fitted on. The best one is looked
+    at on the test part, once, and that look is counted. Only if it is better there, the next version of the
+    judge's file is written, with what was tried. "No better: keep the judge you have" is an answer.
+
+    Examples:
+
+    - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --budget 2000calls`
+    - `ragstone judges learn tone.toml --labels labels.jsonl --try calibration --try stack`
+    """
+    from ragstone.config import choose
+    from ragstone.flows.develop.developing import DevelopmentRun
+    from ragstone.flows.develop.learning.learning import LearningRun, forecast_learning, run_learning
+
+    first, *others = judges
+    run = LearningRun(
+        development=DevelopmentRun(
+            judge=first,
+            labels=labels,
+            answers=answers,
+            questions=questions,
+            threshold=threshold,
+            mapping=score_mapping(mapping),
+            budget=asking.budget,
+            offline=asking.offline,
+            settings=choose(asking.settings(), "judge", model=model),
+        ),
+        helpers=others,
+        methods=ways or (),
+        yes_from=yes_from,
+        proposer=proposer,
+    )
+    asking.tell_forecast(lambda: forecast_learning(run))
+    _tell(run_learning(run, bars), json=asking.json)
+
+
+def _tell(found: "Learning", *, json: bool) -> None:
+    from ragstone.report.learning import learning_document
+    from ragstone.report.render.terminal import render_terminal
+
+    if json:
+        show_json(found)
+    else:
+        show(render_terminal(learning_document(found)))
+    if found.new_version is not None:
+        say(f"{found.version_path} is version {found.new_version} now. Use it: --judge {found.version_path}")
+    if found.verdict == "over budget":
+        raise typer.Exit(OVER_BUDGET)

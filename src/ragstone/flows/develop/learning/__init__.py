@@ -1,0 +1,1 @@
+"""Learning from people's labels: what may make a judge better is tried, measured, and kept where it does."""

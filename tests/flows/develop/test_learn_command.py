@@ -1,0 +1,114 @@
+"""`ragstone judges learn`, from the command line; and killed while it learns."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.fake_openai import running, stats, wait_for
+from tests.support.judged_drafts import JUDGE
+from tests.support.learned_judges import labelled_cases, learning_project
+
+LEARN = ("judges", "learn", "judges/mine.toml", "--labels", "labelled.jsonl")
+
+
+@pytest.fixture
+def folder(tmp_path, fake_openai, monkeypatch):
+    """A project in the current folder whose judge measures of words can mend."""
+    learning_project(tmp_path, fake_openai, contained=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_table_the_verdict_and_the_new_file_are_told(folder):
+    ran = ragstone(*LEARN, "--try", "calibration", "--try", "stack")
+    assert ran.code == 0, ran.err
+    told = " ".join(ran.out.split())
+    assert "mine version 1: better with stack without a model. On the test part exact agreement" in told
+    assert "as it is 0." in told
+    assert re.search(r"stack without a model 1\.00 \+0\.\d\d .* 0 nothing chosen", told)
+    assert "Test part, look 1: stack without a model 1.00, the judge as it was 0." in told
+    assert "judges/mine.toml is version 2 now" in ran.err
+    assert "Forecast: about" in ran.err
+
+
+def test_json_holds_everything_and_the_file_judges_like_any_other(folder):
+    ran = ragstone(*LEARN, "--try", "stack", "--json")
+    found = json.loads(ran.out)
+    assert (found["new_version"], found["chosen"]) == (2, "stack without a model")
+    assert {one["state"] for one in found["candidates"]} == {"measured"}
+    assert 'kind      = "stack"' in found["candidates"][0]["text"]
+    judged = ragstone("judge", "labelled.jsonl", "--judge", "judges/mine.toml", "-o", "out.jsonl")
+    assert judged.code == 0, judged.err
+    assert "No model was called" in judged.err
+
+
+def test_a_budget_that_ends_is_exit_code_4(folder):
+    ran = ragstone(*LEARN, "--try", "examples", "--budget", "90calls")
+    assert ran.code == 4
+    assert "the budget was spent before all was tried, so nothing was chosen" in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--try", "stak"), "unknown way to learn 'stak'"),
+        (("--yes-from", "nan"), "yes from nan: give a number"),
+        (("--threshold", "7"), "threshold 7 of judge 'mine': its scale is 0 to 1"),
+        (("--map", "1:2"), "write LABEL=SCORE"),
+        (("corectness",), "correctness"),
+        (("--proposer", "nobody/x", "--try", "prompt"), "nobody/x"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(folder, more, message):
+    ran = ragstone(*LEARN, *more)
+    assert ran.code == 2, ran.out
+    assert message in " ".join(ran.err.split())
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.kill
+def test_killed_while_it_learns_nothing_is_paid_twice_and_the_file_is_the_same(tmp_path):
+    """Two projects learn the same; one is killed in between, and run again."""
+    texts = {}
+    for name in ("killed", "whole"):
+        folder = tmp_path / name
+        (folder / "judges").mkdir(parents=True)
+        (folder / "judges" / "mine.toml").write_text(JUDGE.replace("WORDS", ""))
+        labelled_cases(folder / "labelled.jsonl")
+        script = "tests.support.learned_judges:CURED_BY_PROMPT"
+        with running("--latency", "0.03", "--script", script) as base_url:
+            (folder / "ragstone.toml").write_text(
+                '[judge]\nmodel = "openai/fake"\n'
+                f'[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'
+            )
+            command = [
+                sys.executable,
+                "-m",
+                "ragstone",
+                *LEARN,
+                "--try",
+                "examples",
+                "--try",
+                "prompt",
+                "--yes",
+            ]
+            if name == "killed":
+                process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, text=True)
+                wait_for(base_url, "n_requests", 120)
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                assert not (folder / "judges" / "mine@v2.toml").exists()
+            ran = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+            )
+            assert ran.returncode == 0, ran.stderr
+            # What was in flight when it was killed, 4 at most, may have been sent and not come back.
+            assert stats(base_url)["n_asked_again"] <= 4
+        text = (folder / "judges" / "mine.toml").read_text()
+        texts[name] = re.sub(r"version (\d) \([^)]*\)", r"version \1", text)
+    assert texts["killed"] == texts["whole"]
+    assert "taken strictly" in texts["killed"]
