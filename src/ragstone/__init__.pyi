@@ -48,6 +48,7 @@ from .flows.ask.asking import ask as ask
 from .flows.attack.attacking import attack as attack
 from .flows.bench_answerers.grid import bench_answerers as bench_answerers
 from .flows.bench_judges.grid import bench_judges as bench_judges
+from .flows.bench_judges.suite import judge_suite as judge_suite
 from .flows.bench_retrievers.grid import bench_retrievers as bench_retrievers
 from .flows.bench_retrievers.study import bench_languages as bench_languages
 from .flows.blame.blaming import blame as blame

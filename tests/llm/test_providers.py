@@ -14,8 +14,8 @@ from ragstone.llm.budget import cost_usd
 from ragstone.llm.door import TRANSPORTS
 from ragstone.llm.providers import (
     CAN,
-    _parse_prices,
-    _price_rows,
+    _parsed,
+    _rows,
     is_reasoner,
     list_price,
     provider_of,
@@ -130,7 +130,7 @@ async def door_of(folder: Path, settings: Settings, model: str) -> Door:
         return door
 
 
-@pytest.mark.parametrize("price", _parse_prices(_price_rows()), ids=lambda price: price.model)
+@pytest.mark.parametrize("price", _parsed(_rows("price")).price, ids=lambda price: price.model)
 def test_every_price_names_its_page_and_its_day_and_is_plausible(price):
     assert price.source.startswith("https://")
     assert datetime.date(2026, 1, 1) <= price.read <= datetime.date(2030, 1, 1)

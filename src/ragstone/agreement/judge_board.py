@@ -8,7 +8,7 @@ from ragstone.agreement.system_orders import OrdersElsewhere, SystemOrders
 from ragstone.config import AgreementMeasure
 from ragstone.records import Status
 from ragstone.statistics import Estimate
-from ragstone.statistics.paired import Test, Verdict
+from ragstone.statistics.paired import BoardPlace, Test, Verdict
 
 OWN = "own"  # as the judge's file says
 
@@ -78,16 +78,6 @@ class SpreadOfRuns(msgspec.Struct, frozen=True, kw_only=True):
     sd: float
     changed: Estimate
     n: int
-
-
-BoardPlace = Literal["best", "not distinguishable", "worse"]
-
-
-def place_of(compared: Verdict | None) -> BoardPlace:
-    """Return what a board says of one that was compared with its best; None: the best itself."""
-    if compared is None:
-        return "best"
-    return "not distinguishable" if compared == "cannot tell" else "worse"
 
 
 class CellComparison(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """The command `ragstone`: which flow answers to which name. A flow is imported when its name is called."""
 
+import gc
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -139,6 +140,7 @@ def _version(
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(50_000)  # of what a start makes nearly all stays: the collector would walk it 90 times
     write_any_text()
     end_on_sigterm()
     tell_readings()

@@ -16,8 +16,7 @@ from ragstone.config.datasets import (
     SampleSection,
     TranslateSection,
 )
-from ragstone.config.engine import EngineKind, EngineSection, LedgerSection
-from ragstone.config.library import library_names, read_library, read_named
+from ragstone.config.library import library_names, read_library, read_named, shipped
 from ragstone.config.loading import (
     choose,
     convert_section,
@@ -41,7 +40,10 @@ from ragstone.config.sections import (
     AnswerSection,
     BlameSection,
     DocumentsSection,
+    EngineKind,
+    EngineSection,
     JudgeSection,
+    LedgerSection,
     ModelSettings,
     PrivacySection,
     QuestionsSection,
@@ -132,4 +134,5 @@ __all__ = [
     "read_library",
     "read_named",
     "sampling_of",
+    "shipped",
 ]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ragstone.config.engine import EngineKind
+from ragstone.config import EngineKind
 
 Config = Annotated[
     Path | None,

@@ -178,4 +178,4 @@ def console() -> "Console":
     """Return the console of standard output."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
+    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False, emoji=False)

@@ -1,7 +1,8 @@
 """The starter: a commented ragstone.toml and a small data set."""
 
-from importlib import resources
 from pathlib import Path
+
+from ragstone.config import shipped
 
 STARTER = ("ragstone.toml", "documents.jsonl", "questions.jsonl", "labelled.jsonl", "SOURCES.md")
 MODEL = "MODEL"  # stands in the starter's ragstone.toml for the model
@@ -50,4 +51,4 @@ def starter_settings(model: str | None) -> str:
 
 
 def _starter_file(name: str) -> str:
-    return (resources.files("ragstone.console") / "starter_files" / name).read_text(encoding="utf-8")
+    return shipped("ragstone.console", "starter_files", name).read_text("utf-8")

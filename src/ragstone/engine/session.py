@@ -12,7 +12,6 @@ from ragstone.config import RerankSettings, Settings, choose
 from ragstone.engine.call_log import CallLog, open_call_log
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Advance, Progress, State, silent
-from ragstone.engine.spending import calls_of, state_of
 from ragstone.errors import ConfigError
 from ragstone.llm import AnyLedger, Budget, Caps, load_secret, open_ledger
 from ragstone.llm.forecast import Forecast, Forecaster
@@ -96,13 +95,27 @@ class Session:
 
     def state(self) -> State:
         """Return what is asked of models at this moment."""
-        return state_of(self.budget)
+        budget = self.budget
+        return State(
+            made=budget.made, in_flight=budget.in_flight, retries=budget.retries, spent_usd=budget.spent_usd
+        )
 
     def calls(self) -> Calls:
         """Return what was asked of models so far, and what it cost."""
-        opened = self.models.opened()
-        prices = {name: read for name, (_identity, read) in opened.items() if read is not None}
-        return calls_of(self.budget, prices)
+        opened, budget = self.models.opened(), self.budget
+        return Calls(
+            made=budget.made,
+            from_ledger=budget.from_ledger,
+            failed=dict(budget.failed),
+            usage=budget.usage,
+            cost_usd=budget.usd,
+            retries=budget.retries,
+            late=budget.late,
+            list_prices={name: read for name, (_identity, read) in opened.items() if read is not None},
+            reasoning_cost_usd=budget.reasoning_usd if budget.usage.reasoning else None,
+            cut_off=budget.cut_off,
+            cut_off_cost_usd=budget.cut_off_usd if budget.cut_off.calls else None,
+        )
 
     def roles(self, members: Sequence[str] = ()) -> dict[str, str]:
         """Return what was opened: role -> model, as the ledger knows it.

@@ -8,12 +8,11 @@ from types import MappingProxyType
 import msgspec
 import numpy as np
 
-from ragstone.agreement.judge_board import BoardPlace, place_of
 from ragstone.judging import MetricSummary, summarise
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.retrieval.summary import MOST_VALUES
 from ragstone.statistics import Estimate, mean_estimate
-from ragstone.statistics.paired import PairedTest, paired_tests
+from ragstone.statistics.paired import BoardPlace, PairedTest, paired_tests, place_of
 
 FEWEST = 5  # questions of a group that is shown by itself: the mean of fewer says next to nothing
 LANGUAGE = "language"

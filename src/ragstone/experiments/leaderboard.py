@@ -2,11 +2,11 @@
 
 import msgspec
 
-from ragstone.agreement.judge_board import BoardPlace
 from ragstone.config import ChunkSection
 from ragstone.experiments.paired import PairedComparison
 from ragstone.retrieval.summary import GroupMeasures, ScoreQuality
 from ragstone.statistics import Estimate
+from ragstone.statistics.paired import BoardPlace
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):

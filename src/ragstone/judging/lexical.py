@@ -13,7 +13,8 @@ from ragstone.files.language import language_odds
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.judging.matching import focus, match, missing, words
-from ragstone.judging.truth import STATEMENT, truth_of, what_is_said
+from ragstone.judging.summary import STATEMENT
+from ragstone.judging.truth import truth_of, what_is_said
 from ragstone.records import Answer, references
 
 # An answer may say further down what it does not know; a refusal begins with it. In words, or letters of a

@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from ragstone.judging.truth import SaidOf, TruthCounts, count_said, said_of
 from ragstone.records import STATUSES, Judgement, Question, Status, Verdict
 from ragstone.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.tables import Rows
 from ragstone.tables.shown import Displayed
 
+Said = Literal["true", "false", "neither"]
+STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
 FIRST = 3  # unsupported statements that are kept, of each text
 
 
@@ -71,6 +72,55 @@ def bounds_of(
     """
     n_failed = n_failed_rows(statuses)
     return mean_bounds(mean, statuses.get("scored", 0), n_failed, scale) if n_failed and scale else None
+
+
+class TruthCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How a system's answers to statements turned out.
+
+    true, false: of the statements that are so, how many were called `true`, `false`, or `neither`.
+    precision_on_false: share of the statements called false that are; None where none was called so.
+    recall_on_false: share of the false statements that were called false; None where there is none.
+    """
+
+    true: dict[Said, int]
+    false: dict[Said, int]
+    precision_on_false: Estimate | None
+    recall_on_false: Estimate | None
+
+
+class SaidOf(NamedTuple):
+    """What was said of one statement, and whether it is true. cluster: what it shares with others."""
+
+    truth: bool
+    said: Said
+    cluster: str
+
+
+def count_said(rows: Sequence[SaidOf], *, seed: int = 0) -> TruthCounts | None:
+    """Return the counts, with intervals clustered as the rows say; None where there are no rows."""
+    if not rows:
+        return None
+    false = [row for row in rows if not row.truth]
+    called = [row for row in rows if row.said == "false"]
+    tables = [Counter(row.said for row in rows if row.truth == truth) for truth in (True, False)]
+    true_counts, false_counts = ({said: found[said] for said in get_args(Said)} for found in tables)
+    return TruthCounts(
+        true=true_counts,
+        false=false_counts,
+        precision_on_false=mean_estimate(
+            [float(not row.truth) for row in called], [row.cluster for row in called], seed=seed
+        ),
+        recall_on_false=mean_estimate(
+            [float(row.said == "false") for row in false], [row.cluster for row in false], seed=seed
+        ),
+    )
+
+
+def said_of(row: Judgement) -> tuple[bool, Said] | None:
+    """Return whether a statement is true and what a judgement read in its answer; None for other rows."""
+    truth = (row.metadata or {}).get(STATEMENT)
+    said = next((known for known in get_args(Said) if known == row.label), None)
+    return (truth, said) if isinstance(truth, bool) and said and row.score is not None else None
 
 
 class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):

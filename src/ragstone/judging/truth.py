@@ -2,17 +2,9 @@
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
 
-import msgspec
-
-from ragstone.records import Judgement, alternatives
-from ragstone.statistics import Estimate, mean_estimate
-
-Said = Literal["true", "false", "neither"]
-STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
+from ragstone.judging.summary import Said
+from ragstone.records import alternatives
 
 # Of scripts with spaces.
 WORDS = {
@@ -99,55 +91,6 @@ _SENTENCE_END = re.compile(r"([.!?\n。！？।؟]+)")
 _CLAUSE = re.compile(r"[.,;:!?\n。，、；：！？।؟،؛—()*\"“”«»„]+")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」")
 _VOWELS = re.compile("[\u064b-\u0652]")  # of Arabic, that may be written or not
-
-
-class TruthCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How a system's answers to statements turned out.
-
-    true, false: of the statements that are so, how many were called `true`, `false`, or `neither`.
-    precision_on_false: share of the statements called false that are; None where none was called so.
-    recall_on_false: share of the false statements that were called false; None where there is none.
-    """
-
-    true: dict[Said, int]
-    false: dict[Said, int]
-    precision_on_false: Estimate | None
-    recall_on_false: Estimate | None
-
-
-class SaidOf(NamedTuple):
-    """What was said of one statement, and whether it is true. cluster: what it shares with others."""
-
-    truth: bool
-    said: Said
-    cluster: str
-
-
-def count_said(rows: Sequence[SaidOf], *, seed: int = 0) -> TruthCounts | None:
-    """Return the counts, with intervals clustered as the rows say; None where there are no rows."""
-    if not rows:
-        return None
-    false = [row for row in rows if not row.truth]
-    called = [row for row in rows if row.said == "false"]
-    tables = [Counter(row.said for row in rows if row.truth == truth) for truth in (True, False)]
-    true_counts, false_counts = ({said: found[said] for said in get_args(Said)} for found in tables)
-    return TruthCounts(
-        true=true_counts,
-        false=false_counts,
-        precision_on_false=mean_estimate(
-            [float(not row.truth) for row in called], [row.cluster for row in called], seed=seed
-        ),
-        recall_on_false=mean_estimate(
-            [float(row.said == "false") for row in false], [row.cluster for row in false], seed=seed
-        ),
-    )
-
-
-def said_of(row: Judgement) -> tuple[bool, Said] | None:
-    """Return whether a statement is true and what a judgement read in its answer; None for other rows."""
-    truth = (row.metadata or {}).get(STATEMENT)
-    said = next((known for known in get_args(Said) if known == row.label), None)
-    return (truth, said) if isinstance(truth, bool) and said and row.score is not None else None
 
 
 def says_true(answer: str, statement: str | None = None) -> bool | None:

@@ -7,14 +7,13 @@ from typing import Literal
 import msgspec
 
 from ragstone.config import ModelSettings, Price, Settings, load_settings
-from ragstone.errors import DataError, ModelError
+from ragstone.errors import ModelError
 from ragstone.llm.door import Door
 from ragstone.llm.keys import find_key, without_password
 from ragstone.llm.llamacpp import PACKAGED, cached_models, resolve_gguf
 from ragstone.llm.prompt import CallFailed, Message, Prompt, Reply
 from ragstone.llm.providers import Can, ListPrice, Provider, list_price, list_prices, provider_of, providers
-from ragstone.tables.private import make_folder
-from ragstone.tables.storage import put_bytes
+from ragstone.tables.state import read_state, write_state
 
 FILE = "models.json"
 
@@ -90,27 +89,12 @@ def keep_probe(folder: Path, identity: str, probe: ModelProbe) -> None:
     """Write a probe to the file of this folder; identity: the model as the ledger knows it."""
     probes = read_probes(folder)
     probes.pop(identity, None)
-    path = folder / FILE
-    try:
-        make_folder(folder)
-        put_bytes(msgspec.json.format(msgspec.json.encode(probes | {identity: probe}), indent=2), path)
-    except OSError as mistake:
-        raise DataError(
-            f"{path}: cannot be written ({mistake.strerror}). Work in a writable folder."
-        ) from None
+    write_state(folder / FILE, probes | {identity: probe})
 
 
 def read_probes(folder: Path) -> dict[str, ModelProbe]:
     """Return what models were found to do, by their names in the ledger, the latest last; {} for no file."""
-    path = folder / FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, ModelProbe])
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as mistake:
-        raise DataError(
-            f"{path}: cannot be read ({mistake}). Delete it; `ragstone doctor` writes it again."
-        ) from None
+    return read_state(folder / FILE, dict[str, ModelProbe], "ragstone doctor") or {}
 
 
 class _Verdict(msgspec.Struct):

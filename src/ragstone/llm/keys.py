@@ -5,7 +5,6 @@ A key is read when the endpoint is opened, goes into the request's header, and i
 
 import base64
 import functools
-import html
 import logging
 import os
 import re
@@ -111,6 +110,8 @@ def _escaped(text: str, other: Mapping[str, str] = MappingProxyType({})) -> str:
 
     other: character -> what may stand for it.
     """
+    import html  # its table of 2,231 entities is read where a call has failed, not at each start
+
     found = []
     for one in text:
         ways = {one, other.get(one, one), html.escape(one)} | ({f"\\{one}"} if one in '"/\\' else set())

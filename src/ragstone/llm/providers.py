@@ -7,12 +7,11 @@ import re
 import tomllib
 from collections.abc import Iterable
 from difflib import get_close_matches
-from importlib import resources
 from typing import Literal
 
 import msgspec
 
-from ragstone.config import ModelSettings, Price, Section
+from ragstone.config import ModelSettings, Price, Section, shipped
 from ragstone.errors import ModelError, nearest
 
 Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp"]
@@ -60,22 +59,18 @@ class Provider(Section, frozen=True, kw_only=True):
         return next((url for url in given if url), "").rstrip("/")
 
 
-class _ProviderTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    provider: list[Provider]
-
-
 @functools.cache
-def providers() -> dict[str, Provider]:
-    """Return all providers by name, in the order of the table."""
-    text = (resources.files("ragstone.llm") / "providers.toml").read_text(encoding="utf-8")
-    return {row.name: row for row in msgspec.convert(tomllib.loads(text), _ProviderTable).provider}
+def providers(row: str = "") -> dict[str, Provider]:
+    """Return all providers by name, in the order of the table; or those in whose row a text stands."""
+    return {one.name: one for one in _parsed(each for each in _rows("provider") if row in each).provider}
 
 
 def provider_of(model: str) -> tuple[Provider, str]:
     """Return who answers for a model named `transport/model`, and its name there. Raises ModelError."""
     transport, _, name = model.partition("/")
-    known = providers()
+    known = providers(f'name = "{transport}"')
     if not name or transport not in known:
+        known = providers()
         meant = [f"{one.name}/{model}" for one in known.values() if list_price(one.base_url, model)]
         meant += [f"{one}/{name}" for one in get_close_matches(transport, known, n=1, cutoff=0.7) if name]
         hint = f"Did you mean {meant[0]!r}?" if meant else nearest(transport, [*known, "recorded"])
@@ -105,31 +100,31 @@ def read_on(price: Price | None) -> str | None:
     return str(price.read) if isinstance(price, ListPrice) else None
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    price: list[ListPrice]
+class _Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    provider: list[Provider] = []
+    price: list[ListPrice] = []
+
+
+@functools.cache
+def _rows(table: str) -> list[str]:
+    """Return the rows of providers.toml or prices.toml, each as its text."""
+    text = shipped("ragstone.llm", f"{table}s.toml").read_text("utf-8")
+    return [f"[[{table}]]{row}" for row in re.split(rf"^\[\[{table}\]\]", text, flags=re.MULTILINE)[1:]]
+
+
+def _parsed(rows: Iterable[str]) -> _Tables:
+    # Only the rows that are asked for: all hundred prices take 9 ms, at the start of every command.
+    return msgspec.convert(tomllib.loads("\n".join(rows)), _Tables)
 
 
 def list_price(base_url: str, model: str) -> ListPrice | None:
     """Return the list price of a model at this address; None where it is unknown, which is not 0."""
-    # Only its own row is parsed: all hundred of them take 9 ms, at the start of every command.
     address = base_url.rstrip("/")
-    rows = [row for row in _price_rows() if f'"{address}"' in row and f'"{model}"' in row]
-    found = (price for price in _parse_prices(rows) if (price.base_url, price.model) == (address, model))
+    rows = [row for row in _rows("price") if f'"{address}"' in row and f'"{model}"' in row]
+    found = (price for price in _parsed(rows).price if (price.base_url, price.model) == (address, model))
     return next(found, None)
 
 
 def list_prices(base_url: str) -> tuple[ListPrice, ...]:
     """Return all list prices at this address, in the order of the table."""
-    return tuple(price for price in _parse_prices(_price_rows()) if price.base_url == base_url.rstrip("/"))
-
-
-@functools.cache
-def _price_rows() -> list[str]:
-    """Return the tables of prices.toml, each as its text."""
-    text = (resources.files("ragstone.llm") / "prices.toml").read_text(encoding="utf-8")
-    return [f"[[price]]{row}" for row in re.split(r"^\[\[price\]\]", text, flags=re.MULTILINE)[1:]]
-
-
-def _parse_prices(rows: Iterable[str]) -> list[ListPrice]:
-    text = "\n".join(rows)
-    return msgspec.convert(tomllib.loads(text), _Table).price if text else []
+    return tuple(price for price in _parsed(_rows("price")).price if price.base_url == base_url.rstrip("/"))

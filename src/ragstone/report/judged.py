@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from ragstone.judging.summary import MetricSummary, Unsupported
-from ragstone.judging.truth import Said, TruthCounts
+from ragstone.judging.summary import MetricSummary, Said, TruthCounts, Unsupported
 from ragstone.records import NO_MODEL
 from ragstone.report.cascades import savings_line
 from ragstone.report.corrected import corrected_line, corrected_of

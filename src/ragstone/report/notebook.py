@@ -19,6 +19,7 @@ from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_d
 from ragstone.report.benches.judges import JudgeBenchSummary, judge_bench_document
 from ragstone.report.benches.languages import StudySummary, study_document
 from ragstone.report.benches.retrievers import BenchSummary, bench_document
+from ragstone.report.benches.suite import SuiteSummary, suite_document
 from ragstone.report.blame import BlameSummary, blame_document
 from ragstone.report.card import card_document, card_dots
 from ragstone.report.certificate import EvaluationSet, certificate_document
@@ -195,6 +196,7 @@ SHOWN: dict[type, Callable[[Any], ReportDocument]] = {
     EvaluationSet: _evaluation_set,
     FinishedRun: lambda run: run_document(run.summary),
     JudgeBenchSummary: judge_bench_document,
+    SuiteSummary: suite_document,
     MetricSummary: lambda metric: _metrics([metric])[0],
     ReportCard: _card,
     RetrievalSummary: retrieval_document,

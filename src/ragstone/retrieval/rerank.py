@@ -12,7 +12,6 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -26,6 +25,7 @@ from ragstone.config import (
     Section,
     convert_section,
     parse_toml,
+    shipped,
 )
 from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
 from ragstone.llm import CallFailed, Prompt, fenced_prompt, row_nonce
@@ -208,7 +208,7 @@ def _order_of(n: int) -> type:
 
 @cache
 def _load_prompt() -> RerankPrompt:
-    text = (resources.files("ragstone.retrieval") / "prompts" / "rerank.toml").read_text(encoding="utf-8")
+    text = shipped("ragstone.retrieval", "prompts", "rerank.toml").read_text("utf-8")
     file = Path("rerank.toml")
     return convert_section(parse_toml(text, file), RerankPrompt, file, text)
 

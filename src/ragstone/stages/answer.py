@@ -18,8 +18,7 @@ from ragstone.config import (
     SheetSystem,
     sampling_of,
 )
-from ragstone.engine.mapping import map_rows, on_cluster
-from ragstone.engine.rounds import in_rounds
+from ragstone.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import ConfigError, ModelError

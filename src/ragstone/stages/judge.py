@@ -12,8 +12,7 @@ import msgspec
 from ragstone.config.python_function import Function
 from ragstone.engine.call_log import CallLog
 from ragstone.engine.local import map_in_order
-from ragstone.engine.mapping import map_rows, on_cluster
-from ragstone.engine.rounds import in_rounds
+from ragstone.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, ModelError, RagstoneError

@@ -13,8 +13,7 @@ from ragstone.config import (
     RetrieveSection,
 )
 from ragstone.embedding.model import Role, Vectors
-from ragstone.engine.mapping import map_rows, on_cluster
-from ragstone.engine.rounds import in_rounds
+from ragstone.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError

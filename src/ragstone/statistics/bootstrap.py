@@ -11,7 +11,6 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragstone.statistics.intervals import Estimate, Floats, student_quantile
 
@@ -105,7 +104,7 @@ def _resampled(rows: Floats, counts: Floats, resamples: int, seed: int) -> Float
 
 
 @lru_cache(maxsize=32)
-def _times_drawn(clusters: int, resamples: int, seed: int) -> NDArray[np.uint8]:
+def _times_drawn(clusters: int, resamples: int, seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     """Return how often each cluster is drawn in each resample, (resamples, clusters); at most FEW clusters.
 
     Kept (2.5 MB at most), for tables of groups take hundreds of intervals from as many clusters.
@@ -119,7 +118,7 @@ def _in_one_draw(counts: Floats) -> bool:
     return bool(len(counts) * MULTINOMIAL_PAYS < counts.sum())
 
 
-def _grouped(rows: Floats, counts: Floats, rng: np.random.Generator) -> Floats:
+def _grouped(rows: Floats, counts: Floats, rng: "np.random.Generator") -> Floats:
     """Return the sums of random groups of clusters, all of one size but the last."""
     clusters = int(counts.sum())
     kinds = np.repeat(np.arange(len(rows)), counts.astype(np.intp))
@@ -140,7 +139,7 @@ def _distinct(totals: Floats) -> tuple[Floats, Floats]:
     return rows[ascending], counts[ascending].astype(np.float64)
 
 
-def _resample(rows: Floats, counts: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+def _resample(rows: Floats, counts: Floats, resamples: int, rng: "np.random.Generator") -> Floats:
     """Return the totals of each resample, (resamples, k): as many clusters as there are, with replacement."""
     clusters, kinds = int(counts.sum()), len(rows)
     kind_of_cluster = np.repeat(np.arange(kinds), counts.astype(np.intp))

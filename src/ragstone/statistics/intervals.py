@@ -3,14 +3,14 @@
 import math
 from collections.abc import Hashable, Sequence
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
+# Written out, for numpy.typing takes 4 ms to import.
+Floats = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+Codes = np.ndarray[tuple[Any, ...], np.dtype[np.intp]]
 Clusters = Sequence[Hashable] | Codes
 """What each row belongs to: equal keys are one cluster."""
 

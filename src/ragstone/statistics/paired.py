@@ -95,6 +95,14 @@ def flips_for(n_tests: int, alpha: float) -> int:
 
 Test = Literal["McNemar", "sign-flip"]
 Verdict = Literal["better", "worse", "cannot tell"]
+BoardPlace = Literal["best", "not distinguishable", "worse"]
+
+
+def place_of(compared: Verdict | None) -> BoardPlace:
+    """Return what a board says of one that was compared with its best; None: the best itself."""
+    if compared is None:
+        return "best"
+    return "not distinguishable" if compared == "cannot tell" else "worse"
 
 
 class PairedTest(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,14 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from ragstone.statistics.intervals import Clusters, Floats, cluster_codes, cluster_totals, student_quantile
+from ragstone.statistics.intervals import (
+    Clusters,
+    Codes,
+    Floats,
+    cluster_codes,
+    cluster_totals,
+    student_quantile,
+)
 
 POWER = 0.8  # found four times out of five: the custom since Cohen 1988
 MOST_ROWS = 10_000_000  # beyond, no number of questions is named
@@ -155,7 +162,7 @@ def _rejects(logs: Floats, m: int, up: float, alpha: float) -> float:
     return float(chances[:few].sum() + chances[m + 1 - few :].sum()) if few else 0.0
 
 
-def _binomial(logs: Floats, n: int, at: np.typing.NDArray[np.int_], share: float) -> Floats:
+def _binomial(logs: Floats, n: int, at: Codes, share: float) -> Floats:
     """Return the chances of `at` successes of n. logs: logarithms of factorials."""
     if share >= 1:
         return np.asarray(at == n, dtype=np.float64)

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 from datetime import UTC, datetime
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import msgspec
@@ -16,6 +15,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath
 from litestar.types import Guard
 
+from ragstone.config import shipped
 from ragstone.config.serving import Role
 from ragstone.report.render.html import asset as report_asset
 from ragstone.report.render.html import environment, libraries
@@ -155,7 +155,7 @@ def on_day(seconds: float) -> str:
 
 
 def _template(name: str) -> str | None:
-    file = resources.files("ragstone.workbench").joinpath("template", name)
+    file = shipped("ragstone.workbench", "template", name)
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
@@ -181,7 +181,7 @@ class _Asset(NamedTuple):
 @cache
 def _asset(name: str) -> _Asset | None:
     """Return a file that pages load: of the folder assets, of the report, or the libraries of its charts."""
-    file = resources.files("ragstone.workbench").joinpath("assets", name)
+    file = shipped("ragstone.workbench", "assets", name)
     if name == "vega.js":
         text = "\n".join(libraries())
     elif name in OF_REPORT:

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import tomllib
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +14,7 @@ from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.api.state import AnyRequest, WithState
 from ragstone.assistant.domain import Domain
 from ragstone.assistant.languages import LANGUAGES, language
+from ragstone.config import shipped
 
 SCRIPTS = ("request.js", "reply.js", "chat.js")
 DEFAULT_LANGUAGE = "en"
@@ -82,7 +82,7 @@ def texts(domain: Domain) -> dict[str, Texts]:
     """Return the texts of each language, English first, the others by code; the domain's before our own."""
     found: dict[str, Texts] = {}
     for code in sorted(LANGUAGES, key=lambda code: (code != DEFAULT_LANGUAGE, code)):
-        file = resources.files("ragstone.assistant.page") / "texts" / f"{code}.toml"
+        file = shipped("ragstone.assistant.page", "texts", f"{code}.toml")
         own, texts = language(code), domain.texts[code]
         told = {"name": own.name, "direction": own.direction, **tomllib.loads(file.read_text("utf-8"))}
         names = ("title", "welcome", "examples", "notice", "tags")
@@ -140,7 +140,7 @@ def _version() -> str:
 
 
 def _file(name: str) -> str:
-    return (resources.files("ragstone.assistant.page") / "assets" / name).read_text(encoding="utf-8")
+    return shipped("ragstone.assistant.page", "assets", name).read_text("utf-8")
 
 
 FOR_A_DAY = "public, max-age=86400"

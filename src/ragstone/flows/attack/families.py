@@ -4,13 +4,12 @@ import base64
 import codecs
 import re
 from collections.abc import Callable, Iterable
-from importlib import resources
 from pathlib import Path
 
 import msgspec
 
 from ragstone.agreement.attack_rates import Aim, Place
-from ragstone.config import Section, convert_section, library_names, parse_toml
+from ragstone.config import Section, convert_section, library_names, parse_toml, shipped
 from ragstone.errors import ConfigError, nearest
 from ragstone.flows.attack.rows import ROOM
 from ragstone.judging import Judge
@@ -107,7 +106,7 @@ def load_families(names: Iterable[str] | None = None) -> list[Family]:
 
 
 def _load(name: str) -> Family:
-    text = (resources.files(ROOM) / "library" / f"{name}.toml").read_text(encoding="utf-8")
+    text = shipped(ROOM, "library", f"{name}.toml").read_text("utf-8")
     return parse_family(text, name)
 
 

@@ -3,14 +3,13 @@
 import functools
 import tomllib
 from collections.abc import Callable
-from importlib import resources
 from itertools import accumulate, cycle
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ragstone.config import Section, convert_section, parse_toml
+from ragstone.config import Section, convert_section, parse_toml, shipped
 from ragstone.files.language import detect_language
 from ragstone.judging import Judge
 from ragstone.records import Answer, Context
@@ -45,7 +44,7 @@ class _Base(Section, frozen=True):
 @functools.cache
 def base_rows() -> list[BaseRow]:
     """Return the rows that ship."""
-    text = (resources.files(ROOM) / "base" / "rows.toml").read_text("utf-8")
+    text = shipped(ROOM, "base", "rows.toml").read_text("utf-8")
     file = Path("rows.toml")
     return convert_section(parse_toml(text, file), _Base, file, text).row
 
@@ -135,7 +134,7 @@ DEFAULT = "en"
 
 def shipped_words(name: str) -> dict[str, Any]:
     """Return the tables of a TOML file in base/, by language."""
-    return tomllib.loads((resources.files(ROOM) / "base" / name).read_text("utf-8"))
+    return tomllib.loads(shipped(ROOM, "base", name).read_text("utf-8"))
 
 
 @functools.cache

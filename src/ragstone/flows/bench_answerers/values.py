@@ -10,7 +10,7 @@ import numpy as np
 from ragstone.agreement.card import ReportCard, card_of, is_useless
 from ragstone.experiments.answer_board import AnswerCell, AnswerSpent, Quantiles, Role, RoleName
 from ragstone.flows.bench_answerers.planning import AnswerRows
-from ragstone.judging.truth import said_of
+from ragstone.judging.summary import said_of
 from ragstone.records import NO_MODEL, Answer, Judgement, Question, Status, count_statuses
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.statistics import Estimate, mean_estimates

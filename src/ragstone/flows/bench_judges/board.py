@@ -18,7 +18,6 @@ from ragstone.agreement.judge_board import (
     JudgingSpent,
     LeftOutCell,
     SpreadOfRuns,
-    place_of,
 )
 from ragstone.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.agreement.system_orders import JudgedSheet, order_systems
@@ -28,7 +27,7 @@ from ragstone.flows.bench_judges.planning import JudgeGrid
 from ragstone.flows.bench_judges.use_cases import UseCase, compare_use_cases
 from ragstone.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
-from ragstone.statistics.paired import paired_tests
+from ragstone.statistics.paired import paired_tests, place_of
 
 DIGITS = 9  # places on a line that are meant to be one differ by rounding
 

@@ -89,7 +89,7 @@ async def _bench(
     sheet = read_labelled(settings)
     use_cases = read_use_cases(settings, grid.metric, judge_bench_folder(settings))
     declared, seed = settings.bench.judges, settings.run.seed
-    with open_folder(judge_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
+    with open_folder(judge_bench_folder(settings), decisive_settings(settings), force, "*.jsonl") as folder:
         write_rows(folder.path / "answers.jsonl", sheet.answers, Answer, force=True)
         write_rows(folder.path / "labels.jsonl", sheet.labels, Label, force=True)
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
@@ -168,7 +168,7 @@ def _file(number: int, cell: JudgeCell, run: int) -> str:
     return f"judgements-{number:02}-{slug(cell.name, 80)}{again}.jsonl"
 
 
-def _decisive(settings: Settings) -> Settings:
+def decisive_settings(settings: Settings) -> Settings:
     """Return the settings that decide anything here."""
     return Settings(
         run=RunSection(name=settings.run.name, seed=settings.run.seed),

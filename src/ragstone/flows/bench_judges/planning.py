@@ -48,13 +48,15 @@ def plan_judges(settings: Settings) -> JudgeGrid:
     metric = _metric(declared, [judge for _, judge in found.values()])
     models = _models(settings, [judge for _, judge in found.values()])
     cells = [
-        _cell(file, judge, model, declared.thresholds, several=len(models) > 1)
+        cell_of(file, judge, model, declared.thresholds, several=len(models) > 1)
         for file, judge in found.values()
         for model in (models if judge.needs_model else [NO_MODEL])
     ]
-    beside = {judge.name: judge for judge in _baselines(metric) if judge.name not in found}
+    beside = {judge.name: judge for judge in baselines_of(metric) if judge.name not in found}
     cells += [
-        msgspec.structs.replace(_cell(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True)
+        msgspec.structs.replace(
+            cell_of(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True
+        )
         for judge in beside.values()
     ]
     judges = {name: judge for name, (_, judge) in found.items()} | beside
@@ -154,13 +156,13 @@ def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
     return list(dict.fromkeys(models))
 
 
-def _baselines(metric: str) -> list[Judge]:
+def baselines_of(metric: str) -> list[Judge]:
     """Return the shipped judges of this metric that need neither a model nor an embedder."""
     shipped = (load_judge(name) for name in judge_names())
     return [judge for judge in shipped if isinstance(judge, LexicalJudge) and metric in judge.metrics]
 
 
-def _cell(
+def cell_of(
     file: Judge, judge: Judge, model: str, thresholds: Mapping[str, float], *, several: bool
 ) -> JudgeCell:
     """Return a cell; a threshold of the file holds for its variants on the same scale."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.agreement.judge_board import place_of
 from ragstone.errors import DataError
 from ragstone.experiments.leaderboard import (
     Configuration,
@@ -28,6 +27,7 @@ from ragstone.retrieval.evaluate import (
 )
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.retrieval.summary import ScoreQuality
+from ragstone.statistics.paired import place_of
 
 SHOWN_QUESTIONS = 20
 

@@ -5,7 +5,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -14,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
-from ragstone.config import Section, convert_section, parse_toml
+from ragstone.config import Section, convert_section, parse_toml, shipped
 from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import Candidate, CriticMeasured, Defect, SourcePassage
 from ragstone.dataset.certifying.funnel import FILTER, share_of
@@ -177,7 +176,7 @@ def _cuts(text: str, at: int) -> bool:
 
 @cache
 def _known() -> dict[str, DefectWords]:
-    text = (resources.files("ragstone.dataset") / "library" / "defects.toml").read_text(encoding="utf-8")
+    text = shipped("ragstone.dataset", "library", "defects.toml").read_text("utf-8")
     file = Path("defects.toml")
     return convert_section({"languages": parse_toml(text, file)}, _Languages, file, text).languages
 

@@ -1,11 +1,11 @@
 """`ragstone judges`: which there are, what one sends, a new one, a first try, a draft, a fitted cascade."""
 
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.config import shipped
 from ragstone.console.asking import Asking, asks_models
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
@@ -174,9 +174,7 @@ def _starting_text(kind: str) -> str:
 
 
 def _starter(name: str) -> str:
-    return (resources.files("ragstone.console") / "starter_files" / "judges" / name).read_text(
-        encoding="utf-8"
-    )
+    return shipped("ragstone.console", "starter_files", "judges", name).read_text("utf-8")
 
 
 def _line(judge: "Judge") -> dict[str, object]:

@@ -11,6 +11,7 @@ from ragstone.console.printing import show, show_json
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ragstone.agreement.suite.cards import SuiteCard
     from ragstone.config import Price
     from ragstone.llm.catalogue import GgufEntry, ModelCatalogue, ModelEntry, ProviderEntry
 
@@ -18,7 +19,8 @@ PRICES = ("input", "cached", "cache_write", "output")  # as in the tables of rag
 HINT = """\
 What a provider can do is taken from its documentation; a gap means unknown.
 List prices of a provider: ragstone models PROVIDER.
-What a model can really do: ragstone doctor --model NAME."""
+What a model can really do: ragstone doctor --model NAME.
+What it is worth as a judge: ragstone bench judges --suite --model NAME."""
 
 
 def models(
@@ -36,13 +38,22 @@ def models(
     - `ragstone models`
     - `ragstone models openai`
     """
+    import msgspec
+
+    from ragstone.agreement.suite.cards import known_cards
     from ragstone.config import load_settings
     from ragstone.errors import ModelError, nearest
     from ragstone.llm.catalogue import list_models
+    from ragstone.records import NO_MODEL
 
-    catalogue = list_models(load_settings(config))
+    settings = load_settings(config)
+    catalogue = list_models(settings)
     if provider is None:
-        show_json(catalogue) if json else _show_all(catalogue)
+        cards = [card for card in known_cards(settings.path(".ragstone")) if card.model != NO_MODEL]
+        if json:
+            show_json({**msgspec.structs.asdict(catalogue), "cards": cards})
+        else:
+            _show_all(catalogue, cards)
         return
     entries = {entry.name: entry for entry in catalogue.providers}
     if provider not in entries:
@@ -50,11 +61,13 @@ def models(
     show_json(entries[provider]) if json else _show_one(entries[provider])
 
 
-def _show_all(catalogue: "ModelCatalogue") -> None:
+def _show_all(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> None:
     show(_table(["providers", ""], map(_provider_cells, catalogue.providers)), "", HINT, "")
     if catalogue.models:
         show(_table(["models of ragstone.toml", ""], map(_model_cells, catalogue.models)), "")
     show(_table(["GGUF models, for this process", "", ""], map(_gguf_cells, catalogue.gguf)))
+    if cards:
+        show("", _table(["measured as judges, on the touchstone suite", ""], map(_card_cells, cards)))
 
 
 def _show_one(entry: "ProviderEntry") -> None:
@@ -125,6 +138,15 @@ def _price(price: "Price | None") -> str:
 def _gguf_cells(entry: "GgufEntry") -> list[str]:
     size = "not installed" if entry.n_bytes is None else f"{entry.n_bytes / 1e6:,.0f} MB"
     return [entry.model, size, entry.install or entry.path or ""]
+
+
+def _card_cells(card: "SuiteCard") -> list[str]:
+    from ragstone.report.benches.suite import FIT
+    from ragstone.report.wording import with_ends
+
+    kinds = (f"{one.kind} {with_ends(one.found)}" for one in card.kinds if one.found)
+    told = f"{card.judge}: {FIT[card.better_than_baseline]}; {', '.join(kinds)}; {card.n_rows:,} rows"
+    return [card.model, told]
 
 
 def _usd(amount: float | None) -> str:

@@ -2,13 +2,20 @@
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from ragstone.config import HttpTranslator, ModelSettings, Section, Settings, convert_section, parse_toml
+from ragstone.config import (
+    HttpTranslator,
+    ModelSettings,
+    Section,
+    Settings,
+    convert_section,
+    parse_toml,
+    shipped,
+)
 from ragstone.dataset.languages import language_name
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError
@@ -41,7 +48,7 @@ class TranslationPrompt(Section, frozen=True, kw_only=True):
 def load_prompt(path: Path | None = None) -> TranslationPrompt:
     """Return the prompt that ships, or that of a file of one's own. Raises ConfigError with line and fix."""
     if path is None:
-        text = (resources.files("ragstone.flows.translate") / "translate.toml").read_text("utf-8")
+        text = shipped("ragstone.flows.translate", "translate.toml").read_text("utf-8")
         return convert_section(
             parse_toml(text, Path("translate.toml")), TranslationPrompt, Path("translate.toml"), text
         )

@@ -18,6 +18,7 @@ from ragstone.agreement.judge_board import (
     SpreadOfRuns,
     WorthAsking,
 )
+from ragstone.agreement.suite.cards import SuiteCard
 from ragstone.llm.account import sum_usd
 from ragstone.records import NO_MODEL
 from ragstone.report.benches.judge_orders import order_blocks
@@ -432,7 +433,7 @@ def cost_each(row: JudgeStanding) -> str:
     return f"{usd(1000 * each)} for 1,000" if each else "0 USD"
 
 
-def usd_for_1000(row: JudgeStanding) -> str:
+def usd_for_1000(row: JudgeStanding | SuiteCard) -> str:
     """Return US dollars for a thousand judgements with two digits, for a narrow column."""
     if not row.spent.n_calls:
         return NOTHING

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.judge_board import BoardPlace
 from ragstone.experiments.leaderboard import (
     Differing,
     FoundByConfiguration,
@@ -51,6 +50,7 @@ from ragstone.report.wording import (
     with_left_out,
 )
 from ragstone.statistics import Estimate, negated
+from ragstone.statistics.paired import BoardPlace
 from ragstone.tables.shown import Displayed
 
 LEADERBOARD = "leaderboard.json"

@@ -5,12 +5,12 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from ragstone.config import shipped
 from ragstone.errors import DataError
 from ragstone.report import wording
 from ragstone.report.document import (
@@ -186,7 +186,7 @@ def _digest(text: str) -> str:
 
 def asset(name: str) -> str:
     """Return a file of the folder template."""
-    return resources.files("ragstone.report").joinpath("template", name).read_text(encoding="utf-8")
+    return shipped("ragstone.report", "template", name).read_text("utf-8")
 
 
 @cache
@@ -261,8 +261,7 @@ def draw(charts: Sequence[Chart]) -> DrawnChart:
 @cache
 def libraries() -> tuple[str, ...]:
     """Return the scripts that charts.js needs, in the order in which they run."""
-    folder = resources.files("ragstone.report").joinpath("vendor")
-    texts = [folder.joinpath(name).read_text(encoding="utf-8") for name in LIBRARIES]
+    texts = [shipped("ragstone.report", "vendor", name).read_text("utf-8") for name in LIBRARIES]
     *plain, interpreter = (re.sub(r"\n?//# sourceMappingURL=\S*\s*$", "", text) for text in texts)
     inside = EXPORT.sub("", IMPORT.sub(r"const {\1} = vega;", interpreter))
     return (*plain, f"globalThis.vegaInterpreter = (() => {{\n{inside}\nreturn expression;\n}})();")
