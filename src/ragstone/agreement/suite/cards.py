@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ragstone.agreement.grading import report_cards
 from ragstone.agreement.judge_board import JudgingSpent
 from ragstone.agreement.pairing import human_scores
 from ragstone.agreement.suite.rows import CHANGES, ROOM, Change, Labeller, SuiteRow, labels_of, rows_for
-from ragstone.records import Judgement, Status, count_statuses
+from ragstone.records import Judgement, Label, Status, count_statuses
 from ragstone.statistics import RESAMPLES, Estimate, mean_estimate
 from ragstone.tables.state import read_state, write_state
 
@@ -121,10 +121,21 @@ def _verdicts(
     plain = [row for row in rows if row.change is None and row.kind not in GRADED]
     labels = labels_of(metric, [row for row in plain if row.by == "people"] or plain)
     keys = {(label.question_id, label.system) for label in labels}
-    judgements = [row for one in judged for row in one.judgements if (row.question_id, row.system) in keys]
+    judgements = [
+        _alone(row) for one in judged for row in one.judgements if (row.question_id, row.system) in keys
+    ]
+    labels = [_alone(label) for label in labels]
     cuts = {one.judgements[0].judge: one.cut for one in judged} if metric != PREFERENCE else None
     cards = report_cards(judgements, labels, threshold=cuts, **drawn)
     return {JudgeId(card.judge, card.metric, card.model, card.prompt_version): card for card in cards}
+
+
+RowT = TypeVar("RowT", Judgement, Label)
+
+
+def _alone(row: RowT) -> RowT:
+    """Return a row as if of the only system: how good each of them is follows from what was drawn."""
+    return msgspec.structs.replace(row, question_id=f"{row.question_id} {row.system}", system="suite")
 
 
 def _card(
