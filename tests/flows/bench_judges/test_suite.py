@@ -8,7 +8,7 @@ from tests.support.known_judges import JUDGE
 from tests.support.scripts import always, fail
 from tests.support.suite_judges import judging_suite
 
-from ragstone import judge_suite, load_settings
+from ragstone import judge_suite, load_judge, load_settings
 from ragstone.agreement.suite.cards import known_cards, suite_digest
 from ragstone.flows.bench_judges.suite import forecast_suite, plan_suite
 from ragstone.records import Answer, Judgement, Label
@@ -46,7 +46,8 @@ def test_a_model_stands_beside_the_free_judges_and_its_card_stays(mine, fake_ope
     assert ran.code == 0, ran.err
     cards = cards_of(ran)
     assert fake_openai.n_requests == N_CALLS
-    assert {"mine", "coverage", "containment", "token_f1"} <= {*cards}
+    assert {"mine", "coverage", "containment", "token_f1", "right"} <= {*cards}
+    assert cards["right"]["cut"] == load_judge("right").threshold
     card = cards["mine"]
     found = {one["kind"]: one for one in card["kinds"]}
     assert found["evouna"]["by"] == "people"

@@ -13,6 +13,7 @@ from ragstone.errors import ConfigError, nearest
 from ragstone.judging import Judge, judge_names, load_judge
 from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.lexical import LexicalJudge
+from ragstone.judging.stack import StackJudge
 from ragstone.judging.variant import options_of
 from ragstone.records import NO_MODEL
 
@@ -156,10 +157,20 @@ def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
     return list(dict.fromkeys(models))
 
 
-def baselines_of(metric: str) -> list[Judge]:
-    """Return the shipped judges of this metric that need neither a model nor an embedder."""
+def baselines_of(metric: str, *, fitted: bool = False) -> list[Judge]:
+    """Return the shipped judges of this metric that need neither a model nor an embedder.
+
+    fitted: also stacks, which were fitted on answers: what they were fitted on cannot test them.
+    """
     shipped = (load_judge(name) for name in judge_names())
-    return [judge for judge in shipped if isinstance(judge, LexicalJudge) and metric in judge.metrics]
+    kinds = (LexicalJudge, StackJudge) if fitted else LexicalJudge
+    return [
+        judge
+        for judge in shipped
+        if isinstance(judge, kinds)
+        and metric in judge.metrics
+        and not (judge.needs_model or judge.needs_embedder)
+    ]
 
 
 def cell_of(

@@ -27,6 +27,7 @@ from ragstone.flows.bench_judges.grid import decisive_settings, judge_cell
 from ragstone.flows.bench_judges.planning import JudgeGrid, baselines_of, cell_of
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.render import gather_inputs
+from ragstone.judging.stack import StackJudge
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, count_statuses
@@ -118,7 +119,7 @@ def _grid(metric: str, judges: Mapping[str, Judge], declared: JudgesBench) -> Ju
         for judge in judges.values()
         for model in (declared.models if judge.needs_model else [NO_MODEL])
     ]
-    beside = {judge.name: judge for judge in baselines_of(metric) if judge.name not in judges}
+    beside = {judge.name: judge for judge in baselines_of(metric, fitted=True) if judge.name not in judges}
     cells += [
         msgspec.structs.replace(
             cell_of(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True
@@ -231,7 +232,7 @@ async def _judged(
             judged.append(
                 JudgedOnSuite(
                     judgements=mine,
-                    cut=_cut(cell),
+                    cut=_cut(cell, grid.judges[cell.judge]),
                     identity=await _identity(cell, session),
                     spent=found.spent,
                 )
@@ -241,9 +242,10 @@ async def _judged(
     return judged, failed
 
 
-def _cut(cell: JudgeCell) -> float:
-    """Return the score from which on a cell says 1: that of the settings, else the middle of its scale."""
-    return sum(cell.scale) / 2 if cell.threshold is None else cell.threshold
+def _cut(cell: JudgeCell, judge: Judge) -> float:
+    """Return the score from which on a cell says 1: by the settings, its file, or the middle of its scale."""
+    own = judge.threshold if isinstance(judge, StackJudge) else sum(cell.scale) / 2
+    return own if cell.threshold is None else cell.threshold
 
 
 async def _identity(cell: JudgeCell, session: Session) -> str:
