@@ -42,6 +42,17 @@ def test_vectors_have_length_one_and_keep_the_order():
     assert vectors.dtype == np.float32
 
 
+def test_vectors_as_given_keep_their_length_and_are_stored_beside_the_others(tmp_path):
+    model = model_of(Counting())
+    embed, as_given = Embedder(model, tmp_path / "v"), Embedder(model, tmp_path / "v", as_given=True)
+    unit = embed(["aa"], "passage")
+    np.testing.assert_array_equal(as_given(["aa"], "passage"), [[2, 0, 1]])
+    again = Embedder(model, tmp_path / "v", as_given=True)
+    np.testing.assert_array_equal(again(["aa"], "passage"), [[2, 0, 1]])
+    assert (again.n_embedded, again.n_cached) == (0, 1)
+    np.testing.assert_array_equal(Embedder(model, tmp_path / "v")(["aa"], "passage"), unit)
+
+
 def test_a_second_run_embeds_nothing_and_gives_the_same_bytes(tmp_path):
     store = tmp_path / "new" / "embeddings.sqlite"
     first, _ = counting_embedder(store)

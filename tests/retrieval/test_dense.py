@@ -69,6 +69,36 @@ async def test_every_index_gives_the_rankings_of_exact_search(index, among, tmp_
     assert (store / "qdrant").exists() == (index == "qdrant")
 
 
+def counted(texts, role):
+    """A dimension a letter, as many as there are: longer texts have longer vectors."""
+    return np.array([[text.count(chr(97 + n)) for n in range(26)] for text in texts], dtype=np.float32)
+
+
+async def by_similarity(similarity, **declared):
+    given = {"open_as_given": lambda _name: counted}
+    return await rankings(DenseSettings(similarity=similarity, **declared), 5, **given)
+
+
+async def test_similarity_decides_where_vectors_are_of_different_lengths():
+    # "cats" is 1 c, 1 a, 1 t, 1 s. "maize needs water" has 2 a, 1 t, 1 s, "maize and wheat" 3 a, 1 t: 4 each.
+    # "wheat needs sun" has 1 a, 1 t, 2 s: 4; "cats sleep" all four and an s more: 5, as nearest by distance.
+    first = {one: [item.document_id for item in (await by_similarity(one))[0].items] for one in ("dot", "l2")}
+    assert first["dot"] == ["d2", "d4", "d0", "d1", "d3"]
+    assert first["l2"][:2] == ["d2", "d4"]
+    scores = [item.score for item in (await by_similarity("l2"))[0].items]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == -7  # "cats sleep" has e twice, and l, p, s once more: 4 + 1 + 1 + 1
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("index", ["faiss", "qdrant"])
+@pytest.mark.parametrize("similarity", ["dot", "l2"])
+async def test_every_index_knows_every_similarity(index, similarity):
+    assert [one.items for one in await by_similarity(similarity, index=index)] == [
+        one.items for one in await by_similarity(similarity)
+    ]
+
+
 async def test_texts_that_are_equal_stand_in_order_of_position():
     (cats, _, _) = await rankings(DenseSettings(), 2)
     assert [item.document_id for item in cats.items] == ["d2", "d4"]

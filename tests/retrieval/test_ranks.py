@@ -92,6 +92,34 @@ def test_scores_are_inner_products():
     assert hits == [(1, pytest.approx(0.8, abs=1e-6)), (0, pytest.approx(0.6, abs=1e-6))]
 
 
+@given(st.integers(1, 60), st.integers(1, 80), st.sampled_from(["dot", "l2"]), st.integers(0, 1000))
+@settings(deadline=None)
+def test_vectors_of_any_length_are_ranked_by_product_and_by_distance(n, k, similarity, seed):
+    rng = np.random.default_rng(seed)
+    passages, queries = (rng.integers(-30, 30, (rows, 3)).astype(np.float32) for rows in (n, 2))
+
+    def score(query, at):
+        """Whole numbers: nothing is rounded."""
+        pairs = list(zip(query.tolist(), passages[at].tolist(), strict=True))
+        return sum(q * p for q, p in pairs) if similarity == "dot" else -sum((q - p) ** 2 for q, p in pairs)
+
+    for query, hits in zip(queries, search_exactly(passages, queries, k, similarity=similarity), strict=True):
+        assert hits == sorted(((at, score(query, at)) for at in range(n)), key=lambda hit: -hit[1])[:k]
+
+
+@given(st.integers(1, 40), st.integers(0, 1000))
+@settings(deadline=None)
+def test_of_unit_vectors_every_similarity_ranks_alike(n, seed):
+    # |q - p|² = 2 - 2 q·p
+    passages, queries = unit_vectors(n, 3, seed), unit_vectors(2, 3, seed + 1)
+    by = {one: search_exactly(passages, queries, n, similarity=one) for one in ("cosine", "dot", "l2")}
+    for cosine, dot, l2 in zip(by["cosine"], by["dot"], by["l2"], strict=True):
+        scores = dict(cosine)
+        for other in (dot, l2):
+            found = [scores[at] for at, _ in other]
+            assert found == pytest.approx(sorted(found, reverse=True), abs=3e-6)
+
+
 def test_blocks_change_nothing(monkeypatch):
     passages, queries = unit_vectors(50, 4, 0), unit_vectors(20, 4, 1)
     at_once = search_exactly(passages, queries, 7)

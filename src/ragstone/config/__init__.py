@@ -33,6 +33,7 @@ from ragstone.config.retrieval import (
     HybridSettings,
     RerankSettings,
     RetrieverSettings,
+    Similarity,
 )
 from ragstone.config.section import NotNegative, Positive, Price, Sampling, Section, Temperature, sampling_of
 from ragstone.config.sections import (
@@ -120,6 +121,7 @@ __all__ = [
     "ServeSection",
     "Settings",
     "SheetSystem",
+    "Similarity",
     "SystemSettings",
     "Temperature",
     "TranslateSection",

@@ -26,7 +26,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config.retrieval import ChunkSection
+from ragstone.config.retrieval import ChunkSection, Similarity
 from ragstone.config.section import Positive, Section, Temperature
 
 
@@ -54,7 +54,7 @@ class LanguagesBench(Section, frozen=True, kw_only=True):
     retrievers: those whose indexes are compared. langs: only these languages, default all that documents
     have. k: chunks that count, and that an answer is made from. prompts, temperatures: every question is
     answered by each prompt at each temperature; default the prompt of the question's kind, at the temperature
-    of `[answer]`.
+    of `[answer]`. similarities: each retriever of kind dense searches by each of these; default its own.
     """
 
     retrievers: list[str] = msgspec.field(default_factory=lambda: ["bm25", "dense"])
@@ -62,6 +62,7 @@ class LanguagesBench(Section, frozen=True, kw_only=True):
     k: Positive = 5
     prompts: list[str] = []
     temperatures: list[Temperature] = []
+    similarities: list[Similarity] = []
 
 
 AgreementMeasure = Literal["exact agreement", "difference", "Spearman"]

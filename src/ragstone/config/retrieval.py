@@ -36,12 +36,16 @@ class Bm25Settings(Section, frozen=True, kw_only=True, tag_field="kind", tag="bm
     """Lexical search."""
 
 
+Similarity = Literal["cosine", "dot", "l2"]
+
+
 class DenseSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="dense"):
     """Search by the similarity of vectors.
 
     embedder: default `[retrieve] embedder`. index: `exact` (in memory), `faiss`, `qdrant`. url: of a Qdrant
     server, by default a folder in `.ragstone`; api_key_env: the environment variable with its key.
-    collection: of Qdrant, by default named by what is in it.
+    collection: of Qdrant, by default named by what is in it. similarity: the cosine; or by the vectors as the
+    embedder gives them, of whatever length: their inner product, or minus their squared distance.
     """
 
     embedder: str | None = None
@@ -49,6 +53,7 @@ class DenseSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="d
     url: str | None = None
     api_key_env: str | None = None
     collection: str | None = None
+    similarity: Similarity = "cosine"
 
 
 class HybridSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="hybrid"):

@@ -31,14 +31,20 @@ class Embedder:
     """
 
     def __init__(
-        self, model: EmbeddingModel, store: Path | None, kept: Collection[Role] = ("passage", "query")
+        self,
+        model: EmbeddingModel,
+        store: Path | None,
+        kept: Collection[Role] = ("passage", "query"),
+        *,
+        as_given: bool = False,
     ) -> None:
         """kept: texts of these roles are looked up in the store, and their vectors are written to it.
 
-        Of other roles the last REMEMBERED vectors stay in memory: one question is embedded by search, by the
+        as_given: vectors keep the length that the model gives them; their identity ends with `#as-given`. Of
+        other roles the last REMEMBERED vectors stay in memory: one question is embedded by search, by the
         guard of the scope and by the planner.
         """
-        self.identity = model.identity
+        self.identity = model.identity + ("#as-given" if as_given else "")
         self.at_once = model.at_once
         self.n_embedded = 0
         self.n_cached = 0
@@ -48,11 +54,12 @@ class Embedder:
         self._known: dict[bytes, Vectors] = {}
         self._recent: OrderedDict[bytes, Vectors] = OrderedDict()
         self._dimension: int | None = None
+        self._as_given = as_given
         self._closed = False
         self._lock = Lock()
 
     def __call__(self, texts: Sequence[str], role: Role, bar: Bar | None = None) -> Vectors:
-        """Return (n, d) vectors of length 1, one a text; zeros stay zeros, and a blank text gets them.
+        """Return (n, d) vectors, one a text, of length 1 unless as given; a blank text gets zeros.
 
         bar: shows how far it is, if there are more texts than a batch. No text: (0, 0).
 
@@ -161,7 +168,7 @@ class Embedder:
             if isinstance(given, CallFailed):
                 found.update({keys[at]: given for at in positions})
                 return
-            vectors = self._unit_length(given, len(positions))
+            vectors = self._checked_rows(given, len(positions))
             fresh = self._checked(dict(zip([keys[at] for at in positions], vectors, strict=True)))
             if store:
                 store_vectors(store, fresh)
@@ -175,7 +182,7 @@ class Embedder:
         self._model.embed([texts[key] for key in keys], role, keep)
         return found
 
-    def _unit_length(self, given: Vectors, n_texts: int) -> Vectors:
+    def _checked_rows(self, given: Vectors, n_texts: int) -> Vectors:
         vectors = np.asarray(given, dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != n_texts or not np.isfinite(vectors).all():
             raise ModelError(
@@ -189,7 +196,7 @@ class Embedder:
                 "Check the model that is served, or use another embedder."
             )
         lengths[lengths == 0] = 1
-        return vectors / lengths
+        return vectors if self._as_given else vectors / lengths
 
     def _checked(self, vectors: dict[bytes, Vectors]) -> dict[bytes, Vectors]:
         """Return the vectors, if all that this embedder ever gave are of one dimension. Raises ModelError."""

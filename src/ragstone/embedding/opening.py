@@ -33,13 +33,15 @@ def open_embedder(
     offline: bool = False,
     forecaster: Forecaster | None = None,
     serving: bool = False,
+    as_given: bool = False,
 ) -> Embedder:
     """Return the embedder of that name, with its store in the folder `cache`, if any.
 
     settings: their table `[models."NAME"]` says how it is reached. budget: counts the calls to an endpoint.
     offline: no endpoint is called. forecaster: hears what an endpoint would be asked, and nobody is asked.
 
-    serving: what people ask is not stored, and an endpoint that was down is tried again.
+    serving: what people ask is not stored, and an endpoint that was down is tried again. as_given: vectors
+    keep the length that the model gives them; the store has them beside those of length 1.
 
     The store is `embeddings.sqlite`; several processes and several embedders may share it. Nothing is
     loaded before the first text that the store lacks; who calls an endpoint closes the embedder at the end.
@@ -49,7 +51,7 @@ def open_embedder(
     retry_policy = RECOVERING if serving else RUN
     opening = _Opening(settings, budget or Budget(), offline, forecaster, retry_policy)
     kept: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
-    return Embedder(_model(name, opening), cache / STORE if cache else None, kept)
+    return Embedder(_model(name, opening), cache / STORE if cache else None, kept, as_given=as_given)
 
 
 class _Opening(NamedTuple):

@@ -144,13 +144,14 @@ class Session:
             self._opened[name] = await self.enter(open_())
         return cast(Out, self._opened[name])
 
-    def embedder(self, name: str) -> "Embedder":
-        """Return an embedder, opened once. Raises ModelError."""
+    def embedder(self, name: str, *, as_given: bool = False) -> "Embedder":
+        """Return an embedder, opened once. as_given: see open_embedder. Raises ModelError."""
+        key = f"{name}#as-given" if as_given else name
         with self._opening:  # documents are chunked by meaning on several threads
-            if name not in self._embedders:
+            if key not in self._embedders:
                 from ragstone.embedding.opening import open_embedder  # most commands embed nothing
 
-                self._embedders[name] = open_embedder(
+                self._embedders[key] = open_embedder(
                     name,
                     self.settings.path(".ragstone"),
                     self.settings,
@@ -158,13 +159,16 @@ class Session:
                     offline=self.models.offline,
                     forecaster=self._forecaster,
                     serving=self._serving,
+                    as_given=as_given,
                 )
-                self._stack.callback(self._embedders[name].close)
-            return self._embedders[name]
+                self._stack.callback(self._embedders[key].close)
+            return self._embedders[key]
 
-    def embed(self, name: str) -> "Embed":
+    def embed(self, name: str, *, as_given: bool = False) -> "Embed":
         """Return an embedder that shows how far it is."""
-        return functools.partial(self.embedder(name), bar=functools.partial(self._bar, "embed"))
+        return functools.partial(
+            self.embedder(name, as_given=as_given), bar=functools.partial(self._bar, "embed")
+        )
 
     def secret(self) -> bytes:
         """Return the project's secret, made on first use."""

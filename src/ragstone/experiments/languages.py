@@ -8,7 +8,7 @@ from ragstone.experiments.overlap import ErrorOverlap, GivenDocument
 from ragstone.experiments.paired import PairedComparison
 from ragstone.statistics import Estimate
 
-Axis = Literal["prompt", "temperature"]
+Axis = Literal["similarity", "prompt", "temperature"]
 OWN, ALL = "own language", "all languages"
 
 
@@ -76,10 +76,10 @@ class LanguageOverlap(StudyArm, frozen=True, kw_only=True):
 
 
 class AxisVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt or temperature against the first that is declared, by right answers to the same questions.
+    """A similarity, prompt or temperature against the first that is declared, on the same questions.
 
-    value, against: the two, their means in `mean` and `baseline`. A question counts by the share of its
-    answers that are right, over both indexes and all that the study combines the two with. comparison:
+    By right answers, a similarity by MRR too. value, against: the two, their means in `mean` and `baseline`.
+    A question counts by its mean over both indexes and all that the study combines the two with. comparison:
     `first` is `value`; p_holm over all verdicts of this kind.
     """
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.config import DenseSettings
+from ragstone.config import DenseSettings, Similarity
 from ragstone.embedding.model import Embed, NotEmbedded, TextRefused, Vectors
 from ragstone.errors import ConfigError, MissingExtra, ModelError
 from ragstone.records import Chunk
@@ -25,17 +25,18 @@ Nearest = Callable[[Vectors, int, Subset | None], list[list[Hit]]]
 async def rank_by_vectors(
     chunks: Sequence[Chunk], texts: Sequence[str], declared: DenseSettings, deps: RetrieverDeps
 ) -> Rank:
-    """Return a function that ranks chunks by the cosine of their texts' vectors with the question's.
+    """Return a function that ranks chunks by the similarity of their texts' vectors with the question's.
 
     texts: what each chunk is searched by. Every chunk is a hit: k larger than their number gives all.
-    Scores are in [-1, 1]. In a forecast, what is not embedded yet is ranked by BM25.
+    A cosine is in [-1, 1]. In a forecast, what is not embedded yet is ranked by BM25.
 
     Raises ConfigError where the declaration contradicts itself, ModelError where a text cannot be embedded
     or a server would be asked offline, MissingExtra without the index's package, DataError for an index that
     cannot be used.
     """
     _check(declared, deps)
-    embed = deps.open_embedder(declared.embedder or deps.embedder)
+    opened = deps.open_embedder if declared.similarity == "cosine" else deps.open_as_given
+    embed = opened(declared.embedder or deps.embedder)
     try:
         passages = await asyncio.to_thread(embed, texts, "passage")
         nearest = await asyncio.to_thread(_index, passages, chunks, declared, deps)
@@ -73,9 +74,9 @@ def _index(
 ) -> Nearest:
     match declared.index:
         case "exact":
-            return functools.partial(search_exactly, passages)
+            return functools.partial(search_exactly, passages, similarity=declared.similarity)
         case "faiss":
-            return search_by_faiss(passages)
+            return search_by_faiss(passages, declared.similarity)
         case "qdrant":
             from ragstone.retrieval.qdrant import QdrantPlace, search_by_qdrant
 
@@ -84,6 +85,7 @@ def _index(
                 api_key=None if declared.api_key_env is None else os.environ.get(declared.api_key_env),
                 folder=deps.store and deps.store / "qdrant",
                 collection=declared.collection,
+                similarity=declared.similarity,
             )
             return search_by_qdrant(passages, chunks, place)
 
@@ -110,7 +112,9 @@ def _with_its_document(refusal: TextRefused, chunks: Sequence[Chunk], texts: Seq
     return ModelError(f"{where}{refusal} Cut the documents smaller: [chunk] size, or --size.")
 
 
-def search_by_faiss(passages: Vectors) -> Callable[[Vectors, int, Subset | None], list[list[Hit]]]:
+def search_by_faiss(
+    passages: Vectors, similarity: Similarity = "cosine"
+) -> Callable[[Vectors, int, Subset | None], list[list[Hit]]]:
     """Return a function that finds for each query its k nearest passages, as search_exactly does.
 
     Raises MissingExtra without the package faiss-cpu.
@@ -121,7 +125,7 @@ def search_by_faiss(passages: Vectors) -> Callable[[Vectors, int, Subset | None]
             import faiss
     except ImportError:
         raise MissingExtra("a dense retriever with index = 'faiss'", "faiss") from None
-    index = faiss.IndexFlatIP(passages.shape[1])
+    index = (faiss.IndexFlatL2 if similarity == "l2" else faiss.IndexFlatIP)(passages.shape[1])
     index.add(np.ascontiguousarray(passages))
 
     def search(queries: Vectors, k: int, among: Subset | None) -> list[list[Hit]]:
@@ -133,6 +137,6 @@ def search_by_faiss(passages: Vectors) -> Callable[[Vectors, int, Subset | None]
             return found
 
         n = len(passages) if among is None else len(among.positions)
-        return hits_among(find, passages, queries, k, n)
+        return hits_among(find, passages, queries, k, n, similarity=similarity)
 
     return search

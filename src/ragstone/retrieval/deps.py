@@ -149,7 +149,8 @@ class RetrieverDeps(msgspec.Struct, frozen=True, kw_only=True):
     """What retrievers need beside the chunks.
 
     retrievers: those that `[retrievers]` declares. embedder: of retrievers that name none. open_embedder and
-    open_door: by name, when a retriever first needs one. context_tokens: of a model, prompt and reply
+    open_door: by name, when a retriever first needs one; open_as_given: an embedder whose vectors need not be
+    of length 1. context_tokens: of a model, prompt and reply
     together. each: where a retriever that waits for others works on its questions. offline: no retriever
     elsewhere may be asked. documents: by id, where a retriever must find its results in them. secret: of the
     project, for prompts: whoever gives open_door gives it. store: the folder for indexes on disk. built:
@@ -160,6 +161,7 @@ class RetrieverDeps(msgspec.Struct, frozen=True, kw_only=True):
     filter: ChunkFilter = ChunkFilter()
     embedder: str = "packaged"
     open_embedder: Callable[[str], Embed] = no_embedder
+    open_as_given: Callable[[str], Embed] = no_embedder
     open_door: Callable[[str], Awaitable[Ask]] | None = None
     context_tokens: Callable[[str], int] = small_context
     each: Each = one_by_one

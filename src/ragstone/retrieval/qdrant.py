@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.config import Similarity
 from ragstone.embedding.model import Vectors
 from ragstone.errors import ConfigError, DataError, MissingExtra
 from ragstone.records import Chunk
@@ -204,12 +205,16 @@ ASKER = QdrantUser(
 
 
 class QdrantPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where collections are: a server's url and key, else a folder, else memory. collection: its name."""
+    """Where collections are: a server's url and key, else a folder, else memory. collection: its name.
+
+    similarity: by which they are searched.
+    """
 
     url: str | None = None
     api_key: str | None = None
     folder: Path | None = None
     collection: str | None = None
+    similarity: Similarity = "cosine"
 
 
 def search_by_qdrant(
@@ -225,13 +230,14 @@ def search_by_qdrant(
     vectors, a server that cannot be asked, or a folder that another process has open.
     """
     payloads = [payload_of(chunk) for chunk in chunks]
-    content = _content(passages, payloads)
+    content = _content(passages, payloads, where.similarity)
     name = where.collection or f"ragstone-{content}"
     if not re.fullmatch(r"[\w.-]+", name):
         raise ConfigError(f"collection {name!r}: use letters, digits, dots, dashes and underscores.")
     place = _open_place(where, name)
     with place.errors():
-        _fill(place, name, passages, [{**payload, "content": content} for payload in payloads])
+        given = [{**payload, "content": content} for payload in payloads]
+        _fill(place, name, passages, given, where.similarity)
 
     def search(queries: Vectors, k: int, among: Subset | None) -> list[list[Hit]]:
         wanted = None if among is None else _filter(among.where)
@@ -241,7 +247,7 @@ def search_by_qdrant(
                 return _nearest(place.client, name, some, depth, wanted)
 
         n = len(passages) if among is None else len(among.positions)
-        return hits_among(find, passages, queries, k, n)
+        return hits_among(find, passages, queries, k, n, similarity=where.similarity)
 
     return search
 
@@ -252,13 +258,20 @@ def _open_place(where: QdrantPlace, name: str) -> OpenQdrant:
     return open_qdrant(ASKER, url=where.url, api_key=where.api_key, folder=folder, timeout_s=TIMEOUT_S)
 
 
-def _fill(place: OpenQdrant, name: str, passages: Vectors, payloads: Sequence[dict[str, Any]]) -> None:
+def _fill(
+    place: OpenQdrant,
+    name: str,
+    passages: Vectors,
+    payloads: Sequence[dict[str, Any]],
+    similarity: Similarity,
+) -> None:
     """Make the collection complete. Raises DataError where it holds something else."""
     from qdrant_client import models
 
     client, n_numbers = place.client, passages.shape[1]
     if not client.collection_exists(name):
-        vectors = models.VectorParams(size=n_numbers, distance=models.Distance.DOT)
+        distance = models.Distance.EUCLID if similarity == "l2" else models.Distance.DOT
+        vectors = models.VectorParams(size=n_numbers, distance=distance)
         client.create_collection(name, vectors_config=vectors)
         _index_payload(client, name, payloads)
     n_there = _checked(place, name, n_numbers, payloads[0]["content"])
@@ -339,8 +352,9 @@ def _filter(where: dict[str, str]) -> Any:  # noqa: ANN401 - the package is opti
     )
 
 
-def _content(passages: Vectors, payloads: Sequence[dict[str, Any]]) -> str:
-    """Return a digest of all that a collection holds."""
+def _content(passages: Vectors, payloads: Sequence[dict[str, Any]], similarity: Similarity) -> str:
+    """Return a digest of all that a collection holds, and of how it is searched if by distance."""
     digest = blake2b(np.ascontiguousarray(passages).tobytes(), digest_size=8)
     digest.update(msgspec.json.encode((passages.shape, payloads)))
+    digest.update(b"l2" if similarity == "l2" else b"")
     return digest.hexdigest()

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.config import Similarity
 from ragstone.embedding.model import Vectors
 
 Hit = tuple[int, float]
@@ -82,12 +83,17 @@ BLOCK_CELLS = 2**24  # similarities held at once: 64 MB of float32
 
 
 def search_exactly(
-    passages: NDArray[np.float32], queries: NDArray[np.float32], k: int, among: Subset | None = None
+    passages: Vectors,
+    queries: Vectors,
+    k: int,
+    among: Subset | None = None,
+    *,
+    similarity: Similarity = "cosine",
 ) -> list[list[Hit]]:
-    """Return for each query its k nearest passages by inner product, best first, equal ones in order.
+    """Return for each query its k nearest passages, best first, equal ones in order.
 
-    passages and queries: one vector a row, of the same length; with unit vectors the score is the cosine.
-    All passages come back if k is larger than their number. among: only these positions count.
+    passages and queries: one vector a row, of the same length; for the cosine they are unit vectors. All
+    passages come back if k is larger than their number. among: only these positions count.
     """
     if among is not None:
         passages = passages[among.positions]
@@ -96,11 +102,27 @@ def search_exactly(
     hits: list[list[Hit]] = []
     for start in range(0, len(queries), block):
         part = queries[start : start + block]
-        hits += top_hits_of_rows(np.matmul(part, passages.T, out=held[: len(part)]), k)
+        if similarity == "cosine":
+            hits += top_hits_of_rows(np.matmul(part, passages.T, out=held[: len(part)]), k)
+        else:
+            hits += top_hits_of_rows(similarities(part, passages, similarity), k)
     if among is None:
         return hits
     positions = among.positions.tolist()
     return [[(positions[at], score) for at, score in found] for found in hits]
+
+
+def similarities(queries: Vectors, passages: Vectors, similarity: Similarity) -> NDArray[np.float64]:
+    """Return (queries, passages) scores: the inner product, or for `l2` minus the squared distance.
+
+    In 64 bits: with vectors of any length 32 do not hold DECIMALS.
+    """
+    rows, columns = queries.astype(np.float64), passages.astype(np.float64)
+    dots: NDArray[np.float64] = rows @ columns.T
+    if similarity != "l2":
+        return dots
+    lengths: tuple[NDArray[np.float64], ...] = (np.sum(rows**2, axis=1), np.sum(columns**2, axis=1))
+    return 2 * dots - lengths[0][:, np.newaxis] - lengths[1]
 
 
 MORE = 16  # places beyond k that are looked at first: equal scores must not be cut apart
@@ -108,7 +130,9 @@ Find = Callable[[Vectors, int], Iterable[NDArray[np.int64]]]
 """Queries and a depth -> the positions of each one's nearest passages, in any order, at most so many."""
 
 
-def hits_among(find: Find, passages: Vectors, queries: Vectors, k: int, n: int) -> list[list[Hit]]:
+def hits_among(
+    find: Find, passages: Vectors, queries: Vectors, k: int, n: int, *, similarity: Similarity = "cosine"
+) -> list[list[Hit]]:
     """Return for each query its k nearest passages, best first, equal ones in order of position.
 
     n: how many passages may be found. Similarities are computed anew: those of an index differ in their last
@@ -120,9 +144,7 @@ def hits_among(find: Find, passages: Vectors, queries: Vectors, k: int, n: int) 
     while left and depth:
         tied = []
         for at, positions in zip(left, find(queries[left], depth), strict=True):
-            scores = np.round(
-                passages[positions].astype(np.float64) @ queries[at].astype(np.float64), DECIMALS
-            )
+            [scores] = similarities(queries[at : at + 1], passages[positions], similarity).round(DECIMALS)
             order = np.lexsort((positions, -scores))[:k]
             hits[at] = list(zip(positions[order].tolist(), scores[order].tolist(), strict=True))
             if len(positions) == depth < n and scores.min() >= hits[at][-1][1]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -32,6 +33,7 @@ def retriever_deps(session: Session, documents: Iterable[Document] = ()) -> Retr
         filter=ChunkFilter(where=declared.where, match=tuple(declared.match)),
         embedder=declared.embedder,
         open_embedder=session.embed,
+        open_as_given=partial(session.embed, as_given=True),
         open_door=session.models.ask,
         context_tokens=session.models.context_tokens,
         each=session.each,
@@ -162,6 +164,11 @@ def _named(name: str, known: Mapping[str, RetrieverSettings], usual: str) -> lis
             raise ConfigError(
                 f"[retrievers] {name}: an index of Qdrant is built by one process. With --engine ray, choose "
                 "index = 'exact' or 'faiss'; or leave out --engine ray."
+            )
+        case DenseSettings(similarity="dot" | "l2"):
+            raise ConfigError(
+                f"[retrievers] {name}: workers share vectors of length 1 alone. With --engine ray, choose "
+                "similarity = 'cosine'; or leave out --engine ray."
             )
         case DenseSettings() as dense:
             return [dense.embedder or usual]

@@ -7,12 +7,12 @@ from ragstone.flows.bench_retrievers.answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
-    axis_verdicts,
     is_right,
     language_overlaps,
     reference_truth,
     wrong_answers,
 )
+from ragstone.flows.bench_retrievers.axes import axis_verdicts, shared_of
 from ragstone.flows.bench_retrievers.languages import language_cells, language_verdicts
 from ragstone.records import Answer, Context, Question, Ranking, RankingItem
 
@@ -196,24 +196,31 @@ def test_overlap_of_errors_is_by_language_and_in_all():
 def test_prompts_and_temperatures_are_compared_with_the_first_of_each():
     # The prompt `mine` is right on 20 of 80 questions less than `first`, at either temperature, from either
     # index; temperatures change nothing. English and Spanish questions of a number share their document.
-    rows = [
-        answered(index, lambda at, prompt=prompt: prompt == "first" or at >= 20, prompt=prompt, temperature=t)
+    names = [q.id for q in QUESTIONS]
+    cells = [
+        (
+            {"prompt": prompt, "temperature": temperature},
+            {name: float(prompt == "first" or at >= 20) for at, name in enumerate(names)},
+        )
         for prompt in ("first", "mine")
-        for t in (0.0, 0.1)
-        for index in (OWN, ALL)
+        for temperature in ("0", "0.1")
+        for _index in (OWN, ALL)
     ]
-    prompt, temperature = axis_verdicts(rows, QUESTIONS, SAME)
+    shared = shared_of(QUESTIONS, SAME)
+    prompt, temperature = axis_verdicts(cells, shared, "accuracy")
     assert (prompt.axis, prompt.value, prompt.against) == ("prompt", "mine", "first")
     assert (prompt.mean.value, prompt.baseline.value) == (60 / 80, 1.0)
     assert (prompt.comparison.difference.value, prompt.comparison.verdict) == (-0.25, "worse")
-    assert (temperature.value, temperature.against, temperature.comparison.verdict) == (
-        "0.1",
-        "0",
-        "cannot tell",
-    )
-    assert {one.comparison.family for one in (prompt, temperature)} == {2}
-    assert axis_verdicts(rows[:2], QUESTIONS, SAME) == []  # one prompt, one temperature
-    assert axis_verdicts([answered(OWN, lambda at: True)], QUESTIONS, SAME) == []
+    assert (temperature.value, temperature.against) == ("0.1", "0")
+    assert temperature.comparison.verdict == "cannot tell"
+    assert axis_verdicts(cells[:2], shared, "accuracy") == []  # one prompt, one temperature
+    assert axis_verdicts([({}, cells[0][1])], shared, "accuracy") == []
+    # A cell that lacks the axis, as BM25 lacks a similarity, counts nowhere, nor do questions that one lacks.
+    some = [
+        ({"similarity": one}, {"en-q0": 1.0, **extra}) for one, extra in (("dot", {}), ("l2", {"en-q1": 0.0}))
+    ]
+    [found] = axis_verdicts([*some, ({}, {"en-q0": 0.0})], shared, "mrr")
+    assert (found.comparison.n, found.mean.value) == (1, 1.0)
 
 
 def test_wrong_answer_stands_beside_that_of_the_other_index_with_the_documents_of_both():

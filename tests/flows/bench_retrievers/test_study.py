@@ -3,7 +3,7 @@ import re
 
 import msgspec
 import pytest
-from tests.support.scripts import always, fail, prompt_of
+from tests.support.scripts import always, embed_words, fail, prompt_of, vectors_said
 from tests.support.statements import statement_documents, statement_questions
 
 import ragstone
@@ -187,6 +187,36 @@ def test_own_prompts_and_temperatures_are_axes_of_the_answers(settings, tmp_path
     rows = list(read_rows(tmp_path / "runs/run-languages/answers.jsonl", Answer))
     assert len({(row.question_id, row.system) for row in rows}) == len(rows) == 8 * 12
     assert rows[0].system == f"bm25, {OWN}/bare/fake/temperature 0"
+
+
+def test_similarities_are_an_axis_of_dense_retrievers_alone(settings, fake_openai):
+    def stretched(body):
+        """Vectors of words; that of wheat is nine times as long, so a product prefers it, wrongly."""
+        rows = sorted(json.loads(embed_words(body, 1024).raw)["data"], key=lambda row: row["index"])
+        lengths = [9.0 if "trigo en" in text else 1.0 for text in body["input"]]
+        return vectors_said([[n * x for x in row["embedding"]] for n, row in zip(lengths, rows, strict=True)])
+
+    fake_openai.embedding = stretched
+    axes = studied(settings, retrievers=["bm25", "dense"], similarities=["cosine", "dot", "l2"])
+    axes = changed(axes, retrieve=RetrieveSection(embedder="openai/fake"))
+    n_foreseen = forecast_study(axes).calls
+    study = ragstone.bench_languages(axes)
+    assert n_foreseen == fake_openai.n_requests > 0
+    names = ["bm25", "dense by cosine", "dense by dot", "dense by l2"]
+    assert list(dict.fromkeys(one.retriever for one in study.verdicts)) == names
+    assert {(one.axis, one.value, one.against, one.comparison.measure) for one in study.axes} == {
+        ("similarity", value, "cosine", "mrr") for value in ("dot", "l2")
+    }
+    spanish = {one.retriever: one.own.value for one in study.verdicts if one.lang == "es"}
+    assert spanish["dense by cosine"] == 1.0
+    # Of six questions the one on wheat is right; of the others the right sheet is second: (1 + 5 / 2) / 6.
+    assert spanish["dense by dot"] == pytest.approx(3.5 / 6)
+    assert {one.baseline.n for one in study.axes} == {12}
+
+
+def test_similarities_without_vectors_are_refused(settings):
+    with pytest.raises(ConfigError, match="none of the retrievers is of kind dense"):
+        ragstone.bench_languages(studied(settings, similarities=["dot"]))
 
 
 def test_axes_of_one_value_ask_what_none_asks(settings, fake_openai):

@@ -8,10 +8,10 @@ from ragstone.flows.bench_retrievers.answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
-    axis_verdicts,
     language_overlaps,
     wrong_answers,
 )
+from ragstone.flows.bench_retrievers.axes import axis_verdicts, shared_of
 from ragstone.flows.bench_retrievers.languages import language_cells, language_verdicts
 from ragstone.records import Answer, Context
 from ragstone.report.benches.languages import FailedRetriever, StudySummary, study_document
@@ -43,7 +43,6 @@ def study(words="What is it?"):
         for index, n_wrong in ((OWN, 3), (ALL, 1))
     ]
     wrong = wrong_answers((answered[0], answered[1]), by_id, SAME, LANG_OF)
-    mine = [msgspec.structs.replace(one, arm=StudyArm(retriever="r", prompt="mine")) for one in answered]
     return StudySummary(
         name=words,
         version="0.1.0",
@@ -56,7 +55,11 @@ def study(words="What is it?"):
         verdicts=language_verdicts({"r": indexes}, asked, 5, SAME),
         failed=[FailedRetriever(retriever="down", reason=words)],
         accuracy=accuracy_verdicts(answered, asked, SAME),
-        axes=axis_verdicts([*answered, *mine], asked, SAME),
+        axes=axis_verdicts(
+            [({"prompt": name}, answered[0].right) for name in ("bare", "mine")],
+            shared_of(asked, SAME),
+            "accuracy",
+        ),
         overlaps=language_overlaps(answered, asked, SAME),
         costs=[answering_cost(one, by_id) for one in answered],
         wrong=wrong,

@@ -5,14 +5,13 @@ from itertools import product
 
 import msgspec
 
-from ragstone.config import Sampling, Settings
+from ragstone.config import Sampling
 from ragstone.engine.session import Session
 from ragstone.errors import DataError
 from ragstone.experiments.languages import (
     ALL,
     OWN,
     AnsweringCost,
-    AxisVerdict,
     IndexAnswer,
     LanguageOverlap,
     LanguageVerdict,
@@ -20,7 +19,7 @@ from ragstone.experiments.languages import (
     WrongAnswer,
 )
 from ragstone.experiments.overlap import error_overlap, given_documents
-from ragstone.experiments.paired import compare_rankings
+from ragstone.flows.bench_retrievers.axes import shared_of, study_prompts
 from ragstone.flows.bench_retrievers.languages import (
     Indexes,
     by_lang,
@@ -33,11 +32,9 @@ from ragstone.flows.bench_retrievers.languages import (
 from ragstone.flows.bench_retrievers.study_rows import StudyRows
 from ragstone.judging.truth import says_true
 from ragstone.records import Answer, Chunk, Context, Judgement, Question, references
-from ragstone.retrieval.evaluate import mean_measures
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.stages.answer import answer_given
 from ragstone.stages.judge import judge_rows, load_judges
-from ragstone.systems.prompting import load_prompt, load_prompts
 from ragstone.systems.rag import contexts_of
 
 ACCURACY = "accuracy"
@@ -59,19 +56,6 @@ class AnswersOfIndex(msgspec.Struct, frozen=True, kw_only=True):
 
 JUDGES = ["containment"]  # what says whether an answer is right, unless the question is true or false
 STATEMENTS = "true_false"  # the prompt of true/false questions, where the study names none
-
-
-def study_prompts(settings: Settings) -> dict[str | None, str | None]:
-    """Return the prompts to answer with: what each is called -> how the settings name it.
-
-    None: that of the question's kind. Raises ConfigError for an unknown prompt, and for two of one name.
-    """
-    declared = settings.bench.languages.prompts
-    if not declared:
-        load_prompt(settings.named(settings.answer.prompt))
-        return {None: None}
-    prompts = load_prompts(settings, declared, "[bench.languages] prompts")
-    return {prompt.name: name for name, prompt in prompts.items()}
 
 
 async def answer_both(
@@ -196,11 +180,6 @@ def _both_scored(pair: Pair, questions: Sequence[Question]) -> dict[str, list[Qu
     return groups([question for question in questions if question.id in own.right.keys() & together.right])
 
 
-def shared_of(questions: Iterable[Question], same: Mapping[str, str]) -> dict[str, str]:
-    """Return question id -> the document that questions which are not independent share."""
-    return {q.id: min(same.get(name, name) for name in relevant_documents(q) or [q.id]) for q in questions}
-
-
 def accuracy_verdicts(
     answered: Sequence[AnswersOfIndex],
     questions: Sequence[Question],
@@ -251,49 +230,6 @@ def language_overlaps(
         for own, together in pairs_of(answered)
         for lang, some in _both_scored((own, together), questions).items()
     ]
-
-
-def axis_verdicts(
-    answered: Sequence[AnswersOfIndex],
-    questions: Sequence[Question],
-    same: Mapping[str, str],
-    *,
-    seed: int = 0,
-) -> list[AxisVerdict]:
-    """Return each further prompt and temperature against the first one, by right answers.
-
-    Only questions of which every answer is scored count; Holm's correction over all that come back.
-    """
-    shared = shared_of(questions, same)
-    names = [q.id for q in questions if answered and all(q.id in one.right for one in answered)]
-    verdicts: list[AxisVerdict] = []
-    for axis in answered[0].arm.axes if names else ():
-        by_value: dict[str, list[AnswersOfIndex]] = {}
-        for one in answered:
-            by_value.setdefault(one.arm.axes[axis], []).append(one)
-        if len(by_value) < 2:
-            continue
-        means = {
-            value: {name: sum(one.right[name] for one in some) / len(some) for name in names}
-            for value, some in by_value.items()
-        }
-        queries = measured_values(means, shared, ACCURACY)
-        estimates = {
-            value: mean_measures(one, seed=seed).measures[ACCURACY] for value, one in queries.items()
-        }
-        against = next(iter(by_value))
-        verdicts += [
-            AxisVerdict(
-                axis=axis,
-                value=comparison.first,
-                against=against,
-                mean=estimates[comparison.first],
-                baseline=estimates[against],
-                comparison=comparison,
-            )
-            for comparison in compare_rankings(queries, ACCURACY, against=against, seed=seed)
-        ]
-    return corrected(verdicts)
 
 
 def answering_cost(one: AnswersOfIndex, questions: Mapping[str, Question]) -> AnsweringCost:

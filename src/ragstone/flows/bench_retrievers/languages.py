@@ -33,7 +33,7 @@ def language_cells(
     cells = []
     for lang, asked in by_lang(questions).items():
         for index, rankings in indexes.items():
-            queries = _measured(rankings, asked, k, same)
+            queries = measured(rankings, asked, k, same)
             means = mean_measures(queries, seed=seed)
             cells.append(
                 LanguageCell(
@@ -67,8 +67,8 @@ def language_verdicts(
         own = own_rankings(indexes, asked)
         for lang, some in groups(asked).items():
             queries = {
-                ALL: _measured(indexes[ALL], some, k, same),
-                OWN: _measured(own, some, k, same),
+                ALL: measured(indexes[ALL], some, k, same),
+                OWN: measured(own, some, k, same),
             }
             if queries[ALL].first_ranks:
                 verdicts.append(verdict_of(StudyArm(retriever=retriever), lang, queries, MEASURE, seed))
@@ -130,9 +130,10 @@ def groups(questions: Sequence[Question]) -> dict[str, list[Question]]:
     return {**found, ALL: list(questions)} if len(found) > 1 else found
 
 
-def _measured(
+def measured(
     rankings: Sequence[Ranking], questions: Sequence[Question], k: int, same: Mapping[str, str]
 ) -> QueryMeasures:
+    """Return the measures of a study, of these questions alone, by the first k items."""
     names = {question.id for question in questions}
     rows = [row for row in rankings if row.question_id in names]
     queries = measure_cut(rows, questions, k, same, {}, ks=(1,))

@@ -14,18 +14,33 @@ from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.languages import ALL, WrongAnswer
 from ragstone.flows.bench_retrievers.answering import (
+    ACCURACY,
     JUDGES,
     AnswersOfIndex,
     accuracy_verdicts,
     answer_both,
     answering_cost,
-    axis_verdicts,
     language_overlaps,
     pairs_of,
-    study_prompts,
     wrong_answers,
 )
-from ragstone.flows.bench_retrievers.languages import Indexes, language_cells, language_verdicts
+from ragstone.flows.bench_retrievers.axes import (
+    AxisCell,
+    axis_verdicts,
+    shared_of,
+    similarity_of,
+    study_prompts,
+    with_similarities,
+)
+from ragstone.flows.bench_retrievers.languages import (
+    MEASURE,
+    Indexes,
+    corrected,
+    language_cells,
+    language_verdicts,
+    measured,
+    own_rankings,
+)
 from ragstone.flows.bench_retrievers.study_rows import StudyRows, read_study_rows
 from ragstone.flows.bench_retrievers.timing import is_paid
 from ragstone.llm import Caps, parse_caps
@@ -74,10 +89,7 @@ def study_folder(settings: Settings) -> Path:
 async def _study(
     settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
 ) -> StudySummary:
-    check_retrievers(settings)
-    if settings.answer.model:
-        study_prompts(settings)
-    rows = read_study_rows(settings)
+    settings, rows = _read(settings)
     folder = study_folder(settings)
     decisive = msgspec.structs.replace(
         settings,
@@ -101,6 +113,15 @@ async def _study(
         opened.finish(STUDY, summary, models=summary.models, judges=judges)
         write_page(folder / "report.html", study_document(summary))
     return summary
+
+
+def _read(settings: Settings) -> tuple[Settings, StudyRows]:
+    """Return the settings with what the axes add, and the rows; checked before anything is asked."""
+    check_retrievers(settings)
+    settings = with_similarities(settings)
+    if settings.answer.model:
+        study_prompts(settings)
+    return settings, read_study_rows(settings)
 
 
 def check_retrievers(settings: Settings) -> None:
@@ -179,6 +200,8 @@ def _summarise(
     wrong = _wrong(answered, rows)
     by_id = {question.id: question for question in rows.questions}
     scored = (answered, rows.questions, rows.same)
+    shared = shared_of(rows.questions, rows.same)
+    ranked, said = _ranked_cells(settings, rows, indexes), _answered_cells(settings, answered)
     return StudySummary(
         name=settings.run.name,
         version=__version__,
@@ -198,7 +221,12 @@ def _summarise(
         verdicts=language_verdicts(indexes, rows.questions, k, rows.same, seed=seed),
         failed=failed,
         accuracy=accuracy_verdicts(*scored, seed=seed),
-        axes=axis_verdicts(*scored, seed=seed),
+        axes=corrected(
+            [
+                *axis_verdicts(ranked, shared, MEASURE, seed=seed),
+                *axis_verdicts(said, shared, ACCURACY, seed=seed),
+            ]
+        ),
         overlaps=language_overlaps(*scored, seed=seed),
         costs=[answering_cost(one, by_id) for one in answered],
         wrong=wrong[:SHOWN_WRONG],
@@ -210,6 +238,24 @@ def _summarise(
         calls=session.calls(),
         notes=_notes(rows, settings),
     )
+
+
+def _ranked_cells(settings: Settings, rows: StudyRows, indexes_of: Mapping[str, Indexes]) -> list[AxisCell]:
+    """Return MRR of the questions that have an index of their own, from that and from that of all."""
+    asked = [question for question in rows.questions if question.lang in rows.langs]
+    return [
+        (axes, measured(rankings, asked, settings.bench.languages.k, rows.same).values[MEASURE])
+        for name, indexes in indexes_of.items()
+        if (axes := similarity_of(name, settings))
+        for rankings in (own_rankings(indexes, asked), indexes[ALL])
+    ]
+
+
+def _answered_cells(settings: Settings, answered: Sequence[AnswersOfIndex]) -> list[AxisCell]:
+    return [
+        (similarity_of(one.arm.retriever, settings) | one.arm.axes, one.right)  # True is 1
+        for one in answered
+    ]
 
 
 def _wrong(answered: Sequence[AnswersOfIndex], rows: StudyRows) -> list[WrongAnswer]:
@@ -254,10 +300,7 @@ def forecast_study(settings: Settings) -> Forecast:
 
     Raises what bench_languages raises before it makes a call.
     """
-    check_retrievers(settings)
-    if settings.answer.model:
-        study_prompts(settings)
-    rows = read_study_rows(settings)
+    settings, rows = _read(settings)
 
     async def work(session: Session, _forecaster: Forecaster) -> None:
         if not settings.answer.model and not _study_embeds(settings):

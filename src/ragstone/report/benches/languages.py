@@ -55,8 +55,8 @@ SCORED = (
 
 
 AXES = (
-    "A question counts by the share of its answers that are right: from both indexes, and of everything else "
-    "that the study combines these with."
+    "A question counts by its mean over both indexes, and over everything else that the study combines these "
+    "with. Accuracy: the share of its answers that are right."
 )
 
 
@@ -73,9 +73,9 @@ class StudySummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     langs: of the indexes. documents, questions: language -> how many. cells: retrieval, of each retriever
     from each index. verdicts: all languages together against the own one, by MRR. accuracy: the same
     verdicts by right answers, where a model answered; else `unanswered` says why there are none. axes: each
-    further prompt and temperature against the first. overlaps: which of the two indexes' answers are wrong.
-    costs: of the answers. wrong: the first questions with a wrong answer; wrong_answers.jsonl holds all
-    n_wrong of them.
+    further similarity, prompt and temperature against the first. overlaps: which of the two indexes' answers
+    are wrong. costs: of the answers. wrong: the first questions with a wrong answer; wrong_answers.jsonl
+    holds all n_wrong of them.
     """
 
     name: str
@@ -127,6 +127,7 @@ def study_document(study: StudySummary) -> ReportDocument:
             Heading("All languages against the question's own: MRR", anchor="verdict"),
             *_verdicts(study.verdicts, "MRR", "Verdicts on retrieval"),
             *_accuracy(study),
+            *_axes(study.axes),
             Heading("Every language of questions in every index", anchor="matrix"),
             Paragraph(MATRIX, tone="lead", where="page"),
             *(
@@ -159,25 +160,25 @@ def _accuracy(study: StudySummary) -> list[Block]:
         Paragraph(SCORED, tone="lead", where="page"),
         *_verdicts(study.accuracy, "right", "Verdicts on answers"),
         Pairs([(f"{one.arm}, {one.index}", cost_told(one)) for one in study.costs]),
-        *_axes(study.axes),
     ]
 
 
 def _axes(verdicts: Sequence[AxisVerdict]) -> list[Block]:
-    """Return each further prompt and temperature against the first; nothing where one alone is declared."""
+    """Return each further similarity, prompt, temperature against the first; nothing without several."""
     if not verdicts:
         return []
     columns: list[Made[AxisVerdict]] = [
         (Column("Against the first", text=True, short=""), lambda one: f"{one.axis} {one.value}"),
         (Column("First", text=True, short="first"), lambda one: one.against),
-        (Column("First: right", short="first right"), lambda one: estimated(one.baseline)),
-        (Column("Right", short="right"), lambda one: estimated(one.mean)),
+        (Column("By", text=True, short="by"), lambda one: one.comparison.measure),
+        (Column("First: mean", short="first mean"), lambda one: estimated(one.baseline)),
+        (Column("Mean", short="mean"), lambda one: estimated(one.mean)),
         *_compared("Verdict", ""),
     ]
     return [
-        Heading("Prompts and temperatures", anchor="axes"),
+        Heading("Similarities, prompts and temperatures", anchor="axes"),
         Paragraph(f"{AXES} {family(verdicts)}", tone="lead"),
-        table_of("Verdicts on prompts and temperatures", verdicts, columns),
+        table_of("Verdicts on similarities, prompts and temperatures", verdicts, columns),
     ]
 
 
