@@ -171,13 +171,20 @@ class TestWrongUse:
         with pytest.raises(ConfigError, match="unknown kind 'spark'"):
             load_settings()
 
-    def test_an_index_of_qdrant_is_refused(self, project: Path) -> None:
+    @pytest.mark.parametrize(
+        ("key", "says"),
+        [
+            ('index = "qdrant"', "built by one process"),
+            ('similarity = "l2"', "share vectors of length 1 alone"),
+        ],
+    )
+    def test_an_index_that_workers_cannot_share_is_refused(self, project: Path, key: str, says: str) -> None:
         (project / "ragstone.toml").write_text(
             '[documents]\npaths = ["manuals"]\n[questions]\npath = "questions.jsonl"\n'
-            '[retrieve]\nretriever = "q"\n[retrievers]\nq = { kind = "dense", index = "qdrant" }\n'
+            f'[retrieve]\nretriever = "q"\n[retrievers]\nq = {{ kind = "dense", {key} }}\n'
         )
         settings = load_settings()
-        with pytest.raises(ConfigError, match="built by one process"):
+        with pytest.raises(ConfigError, match=says):
             embedders_of(settings.retrieve, settings.retrievers)
 
 
