@@ -57,7 +57,7 @@ def by_tags(
     in_tags = dict.fromkeys(tag for fields in told for one in fields if "tags" in one for tag in _tags(one))
     found: dict[str, list[AnswerGroup]] = {}
     for tag in dict.fromkeys([*USUAL, *in_tags, *wanted]):
-        places = _places([_value(fields, tag) or UNTOLD for fields in told])
+        places = _places([field_value(fields, tag) or UNTOLD for fields in told])
         if len(places) < 2:
             continue
         largest = dict(sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_GROUPS])
@@ -67,7 +67,7 @@ def by_tags(
 
 def has_field(pairs: GradePairs, name: str) -> bool:
     """Return whether any row of these pairs has a value to group by."""
-    return any(_value(fields, name) for fields in _told(pairs))
+    return any(field_value(fields, name) for fields in _told(pairs))
 
 
 def _told(pairs: GradePairs) -> list[list[Metadata]]:
@@ -83,7 +83,7 @@ def _tags(metadata: Metadata) -> Metadata:
     return inside if isinstance(inside, dict) else {}
 
 
-def _value(fields: Sequence[Metadata], name: str) -> str | None:
+def field_value(fields: Sequence[Metadata], name: str) -> str | None:
     """Return the first value of a tag, or else of a field, that can be the name of a group."""
     for metadata in fields:
         value = _tags(metadata).get(name, metadata.get(name))

@@ -114,6 +114,9 @@ SeedOfRun = Annotated[
 ]
 JudgementsFile = Annotated[Path, typer.Argument(help="The judges' scores: a file of judgements, or a run.")]
 LabelsFile = Annotated[Path, typer.Argument(help="People's labels: question_id, system, score.")]
+MaybeLabels = Annotated[
+    Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
+]
 BuildSources = Annotated[
     list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
 ]

@@ -55,14 +55,14 @@ def labelled_share(mean: CorrectedMean) -> str:
     return f"{count(mean.n_labelled)} of {count(mean.n_rows)}"
 
 
-def corrected_document(means: Sequence[CorrectedMean]) -> ReportDocument:
+def corrected_document(means: Sequence[CorrectedMean], title: str = TITLE) -> ReportDocument:
     """Return what `ragstone agree` and a notebook show: each mean beside the judge's and the labels' own."""
     notes = dict.fromkeys([RANDOM_SAMPLE, *(note for mean in means for note in mean.notes)])
     sentences = [
         Paragraph(f"{mean.judge}, {mean.system}: {mean.sentence}") for mean in means[:SHOWN_SENTENCES]
     ]
     return ReportDocument(
-        title=TITLE,
+        title=title,
         kind="corrected means",
         about="",
         version=__version__,

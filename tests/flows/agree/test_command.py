@@ -162,3 +162,107 @@ def test_words_of_a_wide_scale_are_mapped_before_they_are_read_as_yes_and_no(tmp
     # right is 3 and not 1; q2 alone differs: people 2, the judge 1
     assert card["names"] == ["0", "1", "2", "3"]
     assert card["confusion"] == [[1, 0, 0, 0], [0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]
+
+
+@pytest.fixture
+def languages(project):
+    """Twelve questions in two languages, judged: in Spanish half is found of what is found in English."""
+    rows = [
+        {
+            "question_id": f"{lang}-{at}",
+            "question": f"Question {at}?",
+            "reference": "Berlin",
+            "answer": "Berlín" if lang == "es" and at % 2 else "Berlin.",
+            "lang": lang,
+            "key": at,
+        }
+        for at in range(12)
+        for lang in ("en", "es")
+    ] + [{"question_id": "x", "question": "?", "reference": "a", "answer": "a", "lang": "es", "key": "99"}]
+    write(project / "sheet.jsonl", rows)
+    write(project / "labels.jsonl", [{"question_id": f"es-{at}", "score": 1} for at in range(4)])
+    ragstone("judge", "sheet.jsonl", "--judge", "containment", "--judge", "token_f1", *TO_FILE)
+    return project
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+COPIES = ("--sheet", "sheet.jsonl", "--parallel", "key")
+
+
+def test_languages_are_compared_without_labels(languages):
+    ran = ragstone("agree", "judgements.jsonl", *COPIES, "--page", "page.html")
+    assert ran.code == 0
+    assert "Is the judge the same in every language as in en?" in ran.out
+    assert "Is the judge the same" in (languages / "page.html").read_text(encoding="utf-8")
+    told = json.loads(ragstone("agree", "judgements.jsonl", *COPIES, "--json").out)
+    assert [one["judge"] for one in told] == ["containment", "token_f1"]
+    [row] = told[0]["parity"]
+    assert (row["lang"], row["n"], row["unpaired"], row["flips"]["value"]) == ("es", 12, 1, 0.5)
+    assert row["verdict"] == "lower"
+    turned = json.loads(ragstone("agree", "judgements.jsonl", *COPIES, "--base", "es", "--json").out)
+    assert turned[0]["parity"][0]["verdict"] == "higher"
+
+
+def test_labels_correct_the_means_of_each_language(languages):
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", *COPIES)
+    assert ran.code == 0
+    assert "What people would give, by language" in ran.out
+    assert "Is the judge the same" in ran.out
+    told = json.loads(ragstone("agree", "judgements.jsonl", "labels.jsonl", *COPIES, "--json").out)
+    [mean] = told[0]["corrected_by_language"]
+    assert (mean["system"], mean["n_labelled"], mean["n_rows"]) == ("es", 4, 13)
+    # The field of translations is looked for without being asked; these rows have another one.
+    alone = json.loads(
+        ragstone("agree", "judgements.jsonl", "labels.jsonl", "--sheet", "sheet.jsonl", "--json").out
+    )
+    assert alone[0]["parity"] == []
+
+
+def test_translations_are_compared_without_being_asked(languages):
+    rows = [json.loads(line) for line in (languages / "sheet.jsonl").read_text().splitlines()]
+    write(languages / "sheet.jsonl", [{**row, "metadata": {"parallel": row["key"]}} for row in rows])
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--sheet", "sheet.jsonl")
+    assert "Is the judge the same in every language as in en?" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], "no judged answer has a field 'parallel'"),
+        (["--sheet", "sheet.jsonl"], "no judged answer has a field 'parallel'"),
+        (["--sheet", "sheet.jsonl", "--parallel", "nope"], "no judged answer has a field 'nope'"),
+        ([*COPIES, "--base", "fr"], "in these languages: en, es. A comparison needs 'fr'"),
+        ([*COPIES, "--metric", "nope"], "no judgements to compare"),
+        ([*COPIES, "--threshold", "nope=1"], "no judge of that name"),
+        (["nothing.jsonl", *COPIES], "nothing.jsonl"),
+        (["--sheet", "nothing.jsonl", "--parallel", "key"], "nothing.jsonl"),
+    ],
+)
+def test_what_is_missing_to_compare_languages_is_said(languages, given, told):
+    ran = ragstone("agree", "judgements.jsonl", *given)
+    assert (ran.code, told in ran.err) == (2, True), ran.err
+
+
+def test_a_runs_questions_say_what_they_are_copies_of(languages):
+    run = languages / "runs" / "two"
+    run.mkdir(parents=True)
+    rows = [json.loads(line) for line in (languages / "sheet.jsonl").read_text().splitlines()]
+    questions = [
+        {
+            "id": row["question_id"],
+            "question": "?",
+            "lang": row["lang"],
+            "metadata": {"parallel": str(row["key"])},
+        }
+        for row in rows
+    ]
+    write(run / "questions.jsonl", questions)
+    write(
+        run / "answers.jsonl", [{"question_id": row["question_id"], "answer": row["answer"]} for row in rows]
+    )
+    (run / "judgements.jsonl").write_text((languages / "judgements.jsonl").read_text())
+    ran = ragstone("agree", "runs/two")
+    assert (ran.code, "Is the judge the same" in ran.out) == (0, True), ran.err

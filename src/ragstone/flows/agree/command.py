@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import AsJson, JudgementsFile, LabelsFile, Seed
+from ragstone.console.options import AsJson, JudgementsFile, MaybeLabels, Seed
 from ragstone.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.agreement.card import ReportCard
     from ragstone.agreement.corrected_mean import CorrectedMean
+    from ragstone.agreement.parity import LanguageParity
+    from ragstone.flows.agree.languages import JudgedLanguages
+    from ragstone.records import Label
 
 Thresholds = Annotated[
     list[str] | None,
@@ -31,10 +34,21 @@ GroupBy = Annotated[
 ]
 
 
+Parallel = Annotated[
+    str | None,
+    typer.Option(
+        "--parallel", help="Column that copies of a question in several languages share (default: parallel)."
+    ),
+]
+Base = Annotated[
+    str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
+]
+
+
 @reads_rows
 def agree(
     judgements: JudgementsFile,
-    labels: LabelsFile,
+    labels: MaybeLabels = None,
     *,
     metric: Annotated[
         str | None, typer.Option("--metric", help="Only judges of this metric, e.g. correctness.")
@@ -42,6 +56,8 @@ def agree(
     threshold: Thresholds = None,
     mapping: Mapping = None,
     by: GroupBy = None,
+    parallel: Parallel = None,
+    base: Base = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the report cards as an HTML page to this file.")
     ] = None,
@@ -54,61 +70,104 @@ def agree(
 ) -> None:
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines.
 
+    Of answers that are there in several languages it also says whether a judge scores them alike; that
+    needs no labels.
+
     Examples:
 
     - `ragstone agree judgements.jsonl labels.jsonl`
     - `ragstone agree judgements.jsonl labels.csv --threshold correctness=0.5 --page cards.html`
+    - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
     from ragstone.agreement.corrected import corrected_means
     from ragstone.agreement.grading import report_cards
-    from ragstone.flows.agree.labels import with_metrics, with_texts
-    from ragstone.records import Answer, Judgement, Label
+    from ragstone.flows.agree.languages import LanguageRequest, languages_of, read_copies
+    from ragstone.records import Judgement
     from ragstone.stages.given import answers_of, judgements_of
     from ragstone.tables import keep_sources, read_rows
 
     sheet = sheet or answers_of(judgements)
     if page:
-        keep_sources([page], [judgements, labels, *([sheet] if sheet else [])])
+        keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
     words, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
-    said, note = with_metrics([*read_rows(labels, Label, words=words)], {row.metric for row in judged})
+    said = _read_labels(labels, sheet, {row.metric for row in judged}, words) if labels else []
+    cut = _numbers(threshold, "--threshold")
+    _check_known(cut, {row.judge for row in judged})
+    request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))
+    copies = read_copies(judgements, sheet, judged, said, parallel)
+    languages = languages_of(copies, judged, said, request, threshold=cut, mapping=mapped, seed=seed)
+    cards = (
+        report_cards(judged, said, threshold=cut, mapping=mapped, by=by or (), seed=seed) if labels else []
+    )
+    corrected = corrected_means(judged, said, threshold=cut, mapping=mapped, seed=seed)
+    _tell(cards, corrected, languages, page, json=json)
+
+
+def _read_labels(
+    labels: Path, sheet: Path | None, metrics: set[str], words: dict[str, float]
+) -> "list[Label]":
+    """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
+    from ragstone.flows.agree.labels import with_metrics, with_texts
+    from ragstone.records import Answer, Label
+    from ragstone.tables import read_rows
+
+    said, note = with_metrics([*read_rows(labels, Label, words=words)], metrics)
     if note:
         say(note)
-    if sheet:
-        said = with_texts(said, read_rows(sheet, Answer))
-    thresholds = _numbers(threshold, "--threshold")
-    _check_known(thresholds, {row.judge for row in judged})
-    cards = report_cards(judged, said, threshold=thresholds, mapping=mapped, by=by or (), seed=seed)
-    corrected = corrected_means(judged, said, threshold=thresholds, mapping=mapped, seed=seed)
-    _tell(cards, corrected, page, json=json)
+    return with_texts(said, read_rows(sheet, Answer)) if sheet else said
 
 
 def _tell(
-    cards: "Sequence[ReportCard]", corrected: "Sequence[CorrectedMean]", page: Path | None, *, json: bool
+    cards: "Sequence[ReportCard]",
+    corrected: "Sequence[CorrectedMean]",
+    languages: "JudgedLanguages",
+    page: Path | None,
+    *,
+    json: bool,
 ) -> None:
-    """Show the cards and the corrected means, and write the page that was asked for."""
+    """Show the cards, the corrected means and the languages, and write the page that was asked for."""
     from ragstone.report.card import card_document, cards_document
     from ragstone.report.corrected import corrected_document
+    from ragstone.report.parity import parity_document, with_parity
     from ragstone.report.render.html import write_page
     from ragstone.report.render.terminal import render_terminal
 
+    parity = [parity_document(languages.parity, languages.untold)] if languages.parity else []
     if page:
-        write_page(page, cards_document(cards))
+        write_page(page, with_parity(cards_document(cards), parity) if cards else parity[0])
     if json:
-        show_json([_with_corrected(card, corrected) for card in cards])
-    else:
-        show(*(render_terminal(card_document(card)) for card in cards))
-        if corrected:
-            show(render_terminal(corrected_document(corrected)))
-        if page:
-            show(f"Report cards: {page}")
+        show_json(_as_json(cards, corrected, languages))
+        return
+    show(*(render_terminal(card_document(card)) for card in cards))
+    if corrected:
+        show(render_terminal(corrected_document(corrected)))
+    if languages.corrected:
+        show(render_terminal(corrected_document(languages.corrected, "What people would give, by language")))
+    show(*map(render_terminal, parity))
+    if page:
+        show(f"Report cards: {page}")
 
 
-def _with_corrected(card: "ReportCard", corrected: "Sequence[CorrectedMean]") -> dict[str, object]:
-    """Return a report card's fields, and the means of its judge that labels have corrected."""
-    key = (card.judge, card.metric, card.model, card.prompt_version)
-    ours = [m for m in corrected if (m.judge, m.metric, m.model, m.prompt_version) == key]
-    return {name: getattr(card, name) for name in card.__struct_fields__} | {"corrected": ours}
+def _as_json(
+    cards: "Sequence[ReportCard]", corrected: "Sequence[CorrectedMean]", languages: "JudgedLanguages"
+) -> list[dict[str, object]]:
+    """Return each report card's fields with what else is known of its judge; without labels, that alone."""
+
+    def key(row: "ReportCard | CorrectedMean | LanguageParity") -> tuple[object, ...]:
+        return row.judge, row.metric, row.model, row.prompt_version
+
+    found: dict[tuple[object, ...], dict[str, object]] = {
+        key(card): {name: getattr(card, name) for name in card.__struct_fields__} for card in cards
+    }
+    for one in () if cards else languages.parity:
+        found[key(one)] = dict(zip(("judge", "metric", "model", "prompt_version"), key(one), strict=True))
+    for judge, fields in found.items():
+        if cards:
+            fields["corrected"] = [mean for mean in corrected if key(mean) == judge]
+            fields["corrected_by_language"] = [mean for mean in languages.corrected if key(mean) == judge]
+        fields["parity"] = [row for row in languages.parity if key(row) == judge]
+    return list(found.values())
 
 
 def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
