@@ -3,7 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists
 
-from ragstone.statistics.sequences import BETS, evidence_path, log_capitals, log_evidence, sequence_interval
+from ragstone.statistics.sequences import BETS, log_capitals, log_evidence, sequence_interval
+
+
+def evidence_path(observations):
+    """Return the log evidence against "the mean is at most 0" after each observation."""
+    return log_evidence(np.cumsum(log_capitals(observations), axis=0))
+
 
 BOUNDED = floats(-1, 1).map(lambda value: round(value, 6))
 

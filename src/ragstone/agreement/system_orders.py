@@ -14,9 +14,16 @@ import numpy as np
 from ragstone.agreement.comparison import YES_NO
 from ragstone.agreement.pairing import Human, Key, is_tuned
 from ragstone.records import Judgement
-from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimates, resampled_totals
+from ragstone.statistics import (
+    RESAMPLES,
+    Estimate,
+    Floats,
+    difference_estimates,
+    mean_estimates,
+    resampled_totals,
+)
 from ragstone.statistics.orders import tau_estimate
-from ragstone.statistics.paired import PairedTest, Verdict, paired_tests
+from ragstone.statistics.paired import PairedTest, Verdict, as_tests, paired_p_values
 
 PEOPLE = "people"
 LEAST_SHARE = 0.5  # of the questions that a system was asked, or a judge scored of every system
@@ -193,7 +200,7 @@ def order_systems(sheet: JudgedSheet, *, seed: int = 0, resamples: int = RESAMPL
     table = question_scores(sheet)
     if table is None:
         return None
-    orders = [_order(name, table, seed, resamples) for name in table.values]
+    orders = [*_orders(table, seed, resamples).values()]
     [means] = _drawn_means([table], seed, resamples)
     pairs = list(combinations(table.systems, 2))
     return SystemOrders(
@@ -242,6 +249,7 @@ def orders_elsewhere(
             name=name, systems=systems, n_questions=(0, 0), comparisons=[], judges=judges, why_not=why
         )
     means = _drawn_means(tables, seed, resamples)
+    orders = [_orders(table, seed, resamples) for table in tables]
     pairs = list(combinations(tables[0].systems, 2))
     shared = [by for by in tables[0].values if by in tables[1].values]
     return OrdersElsewhere(
@@ -252,10 +260,7 @@ def orders_elsewhere(
             compare_orders(
                 (by, by),
                 pairs,
-                (
-                    _verdicts(_order(by, tables[0], seed, resamples)),
-                    _verdicts(_order(by, tables[1], seed, resamples)),
-                ),
+                (_verdicts(orders[0][by]), _verdicts(orders[1][by])),
                 _tau(means[0][by], means[1][by], tables),
             )
             for by in shared
@@ -305,22 +310,47 @@ def compare_orders(
     )
 
 
-def _order(by: str, table: QuestionScores, seed: int, resamples: int) -> SystemOrder:
-    values = table.values[by]
-    means = mean_estimates(
-        dict(zip(table.systems, values.T, strict=True)),
-        seed=seed,
-        resamples=resamples,
-        proportion=bool(np.isin(values, YES_NO).all()),
+def _orders(table: QuestionScores, seed: int, resamples: int) -> dict[str, SystemOrder]:
+    """Return the order of each judge. All intervals are from one draw of the questions, or two."""
+    k = len(table.systems)
+    pairs = list(combinations(range(k), 2))
+    places = [(at * k + a, at * k + b) for at in range(len(table.values)) for a, b in pairs]
+    differences = difference_estimates(
+        np.hstack([*table.values.values()]), places, seed=seed, resamples=resamples
     )
-    return SystemOrder(
-        by=by,
-        means=dict(sorted(means.items(), key=lambda item: -item[1].value)),
-        tests=paired_tests(
-            values, list(combinations(range(len(table.systems)), 2)), table.questions, seed=seed
-        ),
-        n_unscored=table.unscored[by],
-    )
+    means = _means(table, seed, resamples)
+    found = {}
+    for at, (by, values) in enumerate(table.values.items()):
+        own = {system: means[by, system] for system in table.systems}
+        p_values, test = paired_p_values(values, pairs, table.questions, seed=seed)
+        found[by] = SystemOrder(
+            by=by,
+            means=dict(sorted(own.items(), key=lambda item: -item[1].value)),
+            tests=as_tests(differences[at * len(pairs) : (at + 1) * len(pairs)], p_values, test),
+            n_unscored=table.unscored[by],
+        )
+    return found
+
+
+def _means(table: QuestionScores, seed: int, resamples: int) -> dict[tuple[str, str], Estimate]:
+    """Return the mean of each (judge, system): a proportion of a judge that says yes or no alone."""
+    found: dict[tuple[str, str], Estimate] = {}
+    yes_no = {by: bool(np.isin(values, YES_NO).all()) for by, values in table.values.items()}
+    for proportion in (True, False):
+        columns = {
+            (by, system): values[:, at]
+            for by, values in table.values.items()
+            if yes_no[by] is proportion
+            for at, system in enumerate(table.systems)
+        }
+        means = mean_estimates(
+            {str(at): column for at, column in enumerate(columns.values())},
+            seed=seed,
+            resamples=resamples,
+            proportion=proportion,
+        )
+        found |= dict(zip(columns, means.values(), strict=True))
+    return found
 
 
 def _verdicts(order: SystemOrder) -> list[Verdict]:

@@ -137,17 +137,23 @@ def paired_tests(
     """
     p_values, test = paired_p_values(values, pairs, clusters, alpha=alpha, seed=seed)
     differences = difference_estimates(values, pairs, clusters, seed=seed)
-    adjusted = holm(p_values)
+    return as_tests(differences, p_values, test, alpha)
+
+
+def as_tests(
+    differences: Sequence[Estimate], p_values: Floats, test: Test, alpha: float = 0.05
+) -> list[PairedTest]:
+    """Return the tests of one family, Holm's correction over all of them; see paired_tests."""
     return [
         PairedTest(
             difference=difference,
             test=test,
             p=float(p),
             p_holm=float(p_holm),
-            family=len(pairs),
+            family=len(differences),
             verdict=_verdict(difference.value, float(p_holm), alpha),
         )
-        for difference, p, p_holm in zip(differences, p_values, adjusted, strict=True)
+        for difference, p, p_holm in zip(differences, p_values, holm(p_values), strict=True)
     ]
 
 

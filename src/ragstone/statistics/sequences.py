@@ -50,15 +50,6 @@ def log_evidence(capitals: Floats) -> Floats:
     return np.asarray(highest + np.log(np.exp(capitals - highest[..., None]).mean(axis=-1)))
 
 
-def evidence_path(observations: Floats) -> Floats:
-    """Return the log evidence against "the mean is at most 0" after each observation: (n,).
-
-    observations: (n,), each in [-1, 1], in the order in which they came; each with the same mean whatever
-    came before it, as those of independent clusters have.
-    """
-    return log_evidence(np.cumsum(log_capitals(observations), axis=0))
-
-
 def sequence_interval(
     differences: Floats, clusters: Clusters | None = None, *, largest: int | None = None, level: float = 0.95
 ) -> tuple[float, float]:
