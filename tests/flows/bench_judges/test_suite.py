@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.support.command import ragstone
 from tests.support.known_judges import JUDGE
-from tests.support.scripts import always, fail
+from tests.support.scripts import always, fail, fit_schema
 from tests.support.suite_judges import judging_suite
 
 from ragstone import judge_suite, load_judge, load_settings
@@ -64,6 +64,23 @@ def test_a_model_stands_beside_the_free_judges_and_its_card_stays(mine, fake_ope
     # Another judge is shown beside it, from what was kept.
     other = json.loads(ragstone(*RUN, "--judge", "coverage", "--sample", 60, "--json").out)
     assert kept.judge in [one["judge"] for one in other["earlier"]]
+
+
+def test_a_model_without_a_judge_is_asked_as_four_and_a_judge_of_pairs_in_both_orders(mine, fake_openai):
+    fake_openai.script = fit_schema
+    summary = judge_suite(models=["openai/m"], sample=40)
+    cards = {card.judge: card for card in summary.cards if card.model == "openai/m"}
+    assert {card.metric for card in cards.values()} == {
+        "correctness",
+        "answered",
+        "faithfulness",
+        "preference",
+    }
+    [position] = cards["pairwise"].flips
+    assert (position.change, position.n) == ("position", cards["pairwise"].n_rows)
+    assert [(one.kind, one.by) for one in cards["answered"].kinds] == [("refusals", "construction")]
+    assert "agrees with the labels" in cards["answered"].verdict
+    assert summary.failed == []
 
 
 def test_a_judge_that_guesses_is_called_unfit_and_one_that_obeys_is_caught(mine, fake_openai):
