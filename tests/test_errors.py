@@ -44,3 +44,4 @@ def test_a_missing_extra_names_the_command():
 )
 def test_the_nearest_names_are_offered_or_all(name, hint):
     assert nearest(name, ["relevance", "correctness", "answered"]) == hint
+    assert nearest(name, []) == "There is none to choose from."

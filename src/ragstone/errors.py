@@ -74,4 +74,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"Did you mean {' or '.join(repr(match) for match in close)}? All: {', '.join(names)}."
-    return f"Known: {', '.join(names)}."
+    return f"Known: {', '.join(names)}." if names else "There is none to choose from."

@@ -76,22 +76,12 @@ def compare(
     """
     from ragstone.flows.compare.comparing import compare as compare_runs
     from ragstone.flows.compare.paired import EFFECT
-    from ragstone.tables import check_place, keep_sources
 
-    if output:
-        keep_sources([output], [path for path in (a, b, *(more or ()), questions) if path])
-        check_place(output, force=True)
+    _check_output(output, [path for path in (a, b, *(more or ()), questions) if path])
     if more:
-        pair: dict[str, object] = {
-            "--gate": gate,
-            "--margin": margin,
-            "--shared": shared,
-            "--questions": questions,
-            "--system-a": system_a,
-            "--system-b": system_b,
-            "--min-effect": min_effect,
-            "--bounds": bounds,
-        }
+        pair: dict[str, object] = {"--gate": gate, "--margin": margin, "--shared": shared, "--bounds": bounds}
+        pair |= {"--questions": questions, "--min-effect": min_effect}
+        pair |= {"--system-a": system_a, "--system-b": system_b}
         _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
         return
     found = compare_runs(
@@ -110,6 +100,14 @@ def compare(
     _tell(found, output, gated=gate or margin is not None, json=json)
     if gate:
         raise typer.Exit(EXIT[found.gate.outcome])
+
+
+def _check_output(output: Path | None, sources: list[Path]) -> None:
+    from ragstone.tables import check_place, keep_sources
+
+    if output:
+        keep_sources([output], sources)
+        check_place(output, force=True)
 
 
 def _tell_several(
