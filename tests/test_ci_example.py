@@ -5,10 +5,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-import typer
 import yaml
-
-from ragstone.cli.app import app_of
+from tests.support.command import every_command
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -40,7 +38,6 @@ def test_page_shows_the_commands_of_the_workflow():
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_command_exists_with_these_options(words):
-    group = typer.main.get_command(app_of())
-    command = group.commands[words[0]]
+    command = every_command().commands[words[0]]
     context = command.make_context(words[0], words[1:])  # reads the options, and runs nothing
     assert context.params

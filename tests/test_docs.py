@@ -22,12 +22,12 @@ from typing import NamedTuple, get_args
 
 import msgspec
 import pytest
+from tests.support.command import every_command
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripted_writer import write_questions
 
 import ragstone
 from ragstone import records
-from ragstone.cli.app import app_of
 from ragstone.config import ModelSettings, Settings
 from ragstone.console import printing as console
 from ragstone.console.starter import copy_starter
@@ -195,7 +195,7 @@ def run_command(words: list[str], expected: int) -> None:
 
 def run_ragstone(arguments: list[str]) -> int:
     try:
-        app_of()(args=arguments, prog_name="ragstone")
+        every_command()(args=arguments, prog_name="ragstone")
     except SystemExit as end:
         return int(end.code or 0)
     return 0

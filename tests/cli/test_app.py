@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import click
 import pytest
-import typer
-from tests.support.command import ragstone
+from tests.support.command import every_command, ragstone
 
 from ragstone.cli.app import COMMANDS, PANELS, app_of
 
-ROOT = typer.main.get_command(app_of())
+ROOT = every_command()
 EXAMPLE = re.compile(r"^- `ragstone (.+)`$", re.MULTILINE)
 SHORT = ("people", "assistant")  # what they do needs no example: `people list`
 

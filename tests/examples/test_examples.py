@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 from tests.support.browser import Tab
+from tests.support.command import every_command
 from tests.support.scripted_writer import write_questions
 
-from ragstone.cli.app import app_of
 from ragstone.config import load_settings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -109,7 +108,7 @@ def test_every_command_is_one_that_ragstone_knows(folder):
     commands = commands_of(folder)
     assert commands
     for words in commands:
-        command, rest = typer.main.get_command(app_of()), list(words)
+        command, rest = every_command(), list(words)
         while hasattr(command, "commands"):
             command = command.commands[rest.pop(0)]
         command.make_context(words[0], rest)  # raises for an option or argument that it does not know
@@ -147,7 +146,7 @@ def run_commands(folder: Path) -> None:
     """Run the commands of run.sh in this process; each must end well."""
     for words in commands_of(folder):
         with pytest.raises(SystemExit) as end:
-            app_of()(args=words, prog_name="ragstone")
+            every_command()(args=words, prog_name="ragstone")
         assert end.value.code in (0, None), shlex.join(words)
 
 

@@ -8,7 +8,7 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 from tests.dataset.reviewing.rows import DOCUMENTS, QUESTIONS
-from tests.support.workbench import opened
+from tests.support.workbench import create_workbench, opened
 
 from ragstone.config import Settings
 from ragstone.config.serving import Role
@@ -16,7 +16,6 @@ from ragstone.dataset.reviewing.decisions import log_path, read_decisions
 from ragstone.records import Document, Question
 from ragstone.tables import write_rows
 from ragstone.workbench import guard
-from ragstone.workbench.app import create_workbench
 from ragstone.workbench.frame import Person
 
 

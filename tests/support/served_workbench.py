@@ -3,9 +3,9 @@
 from contextlib import AbstractContextManager
 
 from tests.support.in_thread import app_in_thread
+from tests.support.workbench import create_workbench
 
 from ragstone.config import Settings
-from ragstone.workbench.app import create_workbench
 
 
 def served(settings: Settings) -> AbstractContextManager[str]:

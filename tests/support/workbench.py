@@ -11,7 +11,8 @@ with peopled(settings) as people:                           # one that many reac
 import contextlib
 import functools
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -21,12 +22,14 @@ from argon2 import PasswordHasher
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from ragstone.assistant.api.gate import methods_of
 from ragstone.config import Settings
 from ragstone.config.serving import Role
+from ragstone.workbench import app as workbench_app
 from ragstone.workbench import passwords
 from ragstone.workbench.accounts import Accounts
-from ragstone.workbench.app import create_workbench
-from ragstone.workbench.guard import SESSION, VISIT, token_of
+from ragstone.workbench.desk import Workbench
+from ragstone.workbench.guard import SESSION, VISIT, guarded, token_of
 from ragstone.workbench.passwords import hash_password
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -35,6 +38,28 @@ SEEN = "a-browser-that-was-here-before"
 PASSWORD = "correct horse battery"
 
 Client = TestClient[Litestar]
+
+
+_ended: dict[int, list[tuple[Litestar, Workbench]]] = {}
+
+
+def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
+    """Return what ragstone.workbench.app.create_workbench returns.
+
+    To register the routes takes longer than most tests do. So those of an application that has ended serve
+    another test, with its workbench made anew.
+    """
+    ended = _ended.setdefault(settings.serve.max_upload_mb, [])
+    if ended:
+        app, bench = ended.pop()
+        bench.__init__(settings, now)  # type: ignore[misc]  # the routes hold this very one
+        app.asgi_handler = guarded(app._create_asgi_handler(), bench, methods_of(app))
+        return app
+    bench = Workbench(settings, now)
+    with mock.patch.object(workbench_app, "Workbench", return_value=bench):
+        app = workbench_app.create_workbench(settings, now)
+    app.on_shutdown.append(lambda: ended.append((app, bench)))
+    return app
 
 
 def opened(app: Litestar) -> Client:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.support.browser import opened_tab
 from tests.support.in_thread import app_in_thread
-from tests.support.workbench import PASSWORD, Clock
+from tests.support.workbench import PASSWORD, Clock, create_workbench
 
 from ragstone.config import ServeSection, Settings
 from ragstone.workbench.accounts import Accounts
-from ragstone.workbench.app import create_workbench, side_by_side
+from ragstone.workbench.app import side_by_side
 
 pytestmark = pytest.mark.browser
 

@@ -9,14 +9,13 @@ import msgspec
 import pytest
 from tests.support.judged_drafts import judge_text, project
 from tests.support.scripts import always
-from tests.support.workbench import opened
+from tests.support.workbench import create_workbench, opened
 
 from ragstone.config import ModelSettings
 from ragstone.flows.develop.judge_files import copy_of
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import judge_names, load_judge, parse_judge
 from ragstone.workbench import guard
-from ragstone.workbench.app import create_workbench
 from ragstone.workbench.frame import Person
 
 OWN = "/workbench/judges/mine"

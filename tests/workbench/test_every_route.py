@@ -8,10 +8,9 @@ import pytest
 from litestar.routes import HTTPRoute
 from tests.report.conftest import JUDGEMENTS, summary_of
 from tests.support.judged_runs import write_run
-from tests.support.workbench import opened, peopled
+from tests.support.workbench import create_workbench, opened, peopled
 
 from ragstone.config import load_settings
-from ragstone.workbench.app import create_workbench
 from ragstone.workbench.guard import FREE, OWN
 
 EVIL = "<script>alert('x')</script><img src=x onerror=\"alert(1)\">'\"&{{7*7}}"

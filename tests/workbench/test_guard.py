@@ -1,10 +1,9 @@
 """What is turned away before any page: other sites, wrong names, what carries no token, what is too large."""
 
 import pytest
-from tests.support.workbench import ADDRESS, LAN, SEEN, opened, peopled
+from tests.support.workbench import ADDRESS, LAN, SEEN, create_workbench, opened, peopled
 
 from ragstone.config import load_settings
-from ragstone.workbench.app import create_workbench
 from ragstone.workbench.guard import VISIT, token_of
 
 HOME, POSTED = "/workbench/", "/workbench/people/revoke"

@@ -19,7 +19,7 @@ from tests.report.conftest import (
     judgement,
     summary_of,
 )
-from tests.support.workbench import opened, peopled
+from tests.support.workbench import create_workbench, opened, peopled
 from tests.workbench.conftest import Client
 
 from ragstone.config import load_settings
@@ -29,7 +29,6 @@ from ragstone.report.asked import AskedCall
 from ragstone.report.page import write_report
 from ragstone.report.summary import RunSummary
 from ragstone.tables import write_rows
-from ragstone.workbench.app import create_workbench
 
 RUN = "/workbench/runs/0/wheat"
 EVIL = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>"

@@ -3,9 +3,7 @@
 import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.tried_run import files_in, judge_text, prompt_text, tried_run
-from tests.support.workbench import opened, peopled
-
-from ragstone.workbench.app import create_workbench
+from tests.support.workbench import create_workbench, opened, peopled
 
 OWN = "/workbench/runs/0/mine/try"
 ROWS = ["moon", "sun"]

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import ragstone
-from tests.support.workbench import opened
+from tests.support.workbench import create_workbench, opened
 
 from ragstone.config import load_settings
-from ragstone.workbench.app import create_workbench
 
 JUDGE = 'name = "{}"\nversion = 1\nkind = "assertion"\nsource = "own"\n'
 FILES = {

@@ -2,17 +2,12 @@ import json
 
 import msgspec
 from tests.dataset.reviewing.rows import QUESTIONS, decide
+from tests.support.command import ragstone
 from tests.support.review_sets import write_set
-from typer.testing import CliRunner
 
-from ragstone.cli.app import app_of
 from ragstone.dataset.reviewing.decisions import log_path
 from ragstone.records import Document
 from ragstone.tables import write_rows
-
-
-def ran(*arguments):
-    return CliRunner().invoke(app_of(), ["review", *map(str, arguments)])
 
 
 def under_review(folder):
@@ -25,10 +20,10 @@ def under_review(folder):
 def test_a_review_is_applied_and_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = under_review(tmp_path)
-    done = ran(path)
-    assert done.exit_code == 0, done.output
-    assert "1 person decided on 2 of 3 questions: 1 accepted, 0 edited, 1 rejected." in done.output
-    assert "no certificate of this set" in done.output
+    done = ragstone("review", path)
+    assert done.code == 0, done.err
+    assert "1 person decided on 2 of 3 questions: 1 accepted, 0 edited, 1 rejected." in done.out + done.err
+    assert "no certificate of this set" in done.out + done.err
     (line,) = (path.parent / "reviewed" / "questions.jsonl").read_text().splitlines()
     assert json.loads(line)["id"] == "d1#1"
 
@@ -36,8 +31,8 @@ def test_a_review_is_applied_and_told(tmp_path, monkeypatch):
 def test_numbers_as_json(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = under_review(tmp_path)
-    done = ran(path, "--json", "-o", tmp_path / "out.jsonl", "--decisions", log_path(path))
-    told = json.loads(done.stdout)
+    done = ragstone("review", path, "--json", "-o", tmp_path / "out.jsonl", "--decisions", log_path(path))
+    told = json.loads(done.out)
     assert (told["review"]["n_accepted"], told["certificate"]) == (1, None)
     assert told["files"] == [str(tmp_path / "out.jsonl"), str(tmp_path / "out.all.jsonl")]
 
@@ -46,16 +41,16 @@ def test_what_must_be_looked_at_again_is_named_and_strict_says_so(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     path = under_review(tmp_path)
     write_rows(path.parent / "documents.jsonl", [Document(id="d1", text="No.")], Document, force=True)
-    done = ran(path, "--strict")
-    assert done.exit_code == 5
-    assert "look again at d1#1: the document 'd1' has changed" in done.output
-    assert ran(path, "--force").exit_code == 0
+    done = ragstone("review", path, "--strict")
+    assert done.code == 5
+    assert "look again at d1#1: the document 'd1' has changed" in done.out + done.err
+    assert ragstone("review", path, "--force").code == 0
 
 
 def test_a_log_of_another_set_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = under_review(tmp_path)
     write_set(path.parent, QUESTIONS[2:])
-    done = ran(path, "--only-decided", "--documents", path.parent / "documents.jsonl")
-    assert done.exit_code == 2
-    assert "not here: 'd1#1'" in done.output
+    done = ragstone("review", path, "--only-decided", "--documents", path.parent / "documents.jsonl")
+    assert done.code == 2
+    assert "not here: 'd1#1'" in done.out + done.err
