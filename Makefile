@@ -24,9 +24,9 @@ example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
 	PATH="$(abspath $(BIN)):$$PATH" examples/$(NAME)/run.sh
 
 # Compiled modules are kept, for hundreds of tests start Python again. A test that hangs is ended with the stacks of
-# its threads. tests/conftest.py counts the workers; arithmetic keeps to one thread in each, for threads that wait for
-# each other on full CPUs cost more than they do. The markers are explained in pyproject.toml.
-PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --timeout 300
+# its threads. tests/conftest.py counts the workers; threads that wait for each other sleep (decision 49). The markers
+# are explained in pyproject.toml.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --timeout 300
 SLOW = model or browser or server or docs or simulation or kill
 
 test: $(VENV)/.dev  ## run the tests that need a few minutes: no model, browser, server, simulation, no page of docs

@@ -54,16 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """Give the number of workers: one for each CPU that this process may use, two at least and eight at most.
 
-    A container's share counts (cgroup 2, then 1), not the CPUs of the machine that it runs on.
+    A container's share counts, as cgroup 2 tells it, not the CPUs of the machine that it runs on.
     """
-    cpus = float(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    for quota, period in (("cpu.max", None), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
-        try:
-            words = [word for name in (quota, period) if name for word in Path("/sys/fs/cgroup", name).read_text().split()]
-            cpus = min(cpus, int(words[0]) / int(words[1])) if not words[0].startswith(("max", "-")) else cpus
-        except OSError:
-            continue
-    return min(max(round(cpus), 2), 8)
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    share = Path("/sys/fs/cgroup/cpu.max")
+    quota, period = share.read_text().split() if share.is_file() else ("max", "")
+    return min(max(cpus if quota == "max" else round(min(cpus, int(quota) / int(period))), 2), 8)
 
 
 @pytest.fixture(autouse=True)

