@@ -2,7 +2,7 @@
 
     python benchmarks/busy.py [--beside 4]
 
-Each row is the median of three fresh processes, while `beside` others do nothing but compute. The model writes
+Each row is the median of three fresh processes, while `beside` others compute. The model writes
 ten tokens, the embedder reads sixteen short texts.
 """
 
