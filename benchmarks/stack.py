@@ -11,6 +11,7 @@ through the ledger of the project.
 
 import argparse
 import json
+import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,13 @@ from ragstone.judging import load_judge, question_digest
 from ragstone.judging.fields import Member
 from ragstone.judging.fitting import Flags, fit_cut
 from ragstone.judging.stack import StackJudge
-from ragstone.judging.stacking import StackRows, StackWeights, fit_stack, stack_judge
+from ragstone.judging.stacking import (
+    StackRows,
+    StackWeights,
+    crossed_probabilities,
+    fit_stack,
+    stack_judge,
+)
 from ragstone.judging.writing import judge_text
 from ragstone.records import Answer
 from ragstone.statistics import (
@@ -45,6 +52,11 @@ LIBRARY = PACKAGE / "judging" / "library"
 SHOWN = ("console/starter_files/labelled.jsonl", "agreement/suite/rows.jsonl")
 MEMBERS = ("match", "focus", "no_refusal")
 BESIDE = ("containment", "coverage", "match")
+ASKING = ("right", "same_answer")
+ASKED = 120  # answers without the reference's words, drawn at random; those that right is unsure of are asked
+DOUBT = (0.03, 0.9)  # probabilities of right on which the model's word is weighed
+BAND = (0.05, 0.9)  # in which right_or_ask asks: below, no word of the model's makes a yes
+FITTED_WITH = "Qwen2.5-Coder-1.5B"
 WORDS = {
     "match": ("the reference's words are there", "words of the reference are missing"),
     "focus": ("it says little else", "it says much else"),
@@ -176,6 +188,44 @@ def auc_of(pack: Pack, values: Floats) -> str:
     return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
+def or_ask(asked: Asked, evouna: Pack, weights: StackWeights, *, to_write: bool) -> None:
+    """Fit and measure what a model adds where right is unsure, on answers that lack the reference's words."""
+    doubtful = np.flatnonzero(evouna.scores["containment"] == 0).tolist()
+    random.Random(3).shuffle(doubtful)
+    likely, _threshold = crossed_probabilities(evouna.rows(), [load_judge(name) for name in MEMBERS])
+    unsure, in_band = ((likely >= low) & (likely <= high) for low, high in (DOUBT, BAND))
+    at = np.array(sorted(n for n in doubtful[:ASKED] if unsure[n]))
+    answers = [evouna.answers[n] for n in at]
+    model = scores(judged(asked, "same_answer", answers), missing=np.nan)
+    questions = [answer.question or "" for answer in answers]
+    yes = evouna.yes[at]
+    rows = StackRows(
+        np.column_stack([likely[at], model]), yes.astype(float), cluster_codes(questions, len(at))
+    )
+    asks = in_band[at]
+    print(f"\nright_or_ask: asks about {np.mean(in_band):.1%} of EVOUNA; fitted on {len(at)} answers")
+    print(f"  {asks.sum()} of these are in its band; each judged by a fit without its question:")
+    outcomes, told = {}, [question for question, one in zip(questions, asks, strict=True) if one]
+    for name, columns in {"right": [0], "same_answer": [1], "right and same_answer": [0, 1]}.items():
+        own = StackRows(rows.scores[:, columns], rows.share, rows.question)
+        judges = [load_judge(ASKING[column]) for column in columns]
+        found, thresholds = crossed_probabilities(own, judges)
+        outcomes[name] = ((found >= thresholds) == yes).astype(float)[asks]
+        auc = roc_auc(yes[asks].astype(float), found[asks])
+        print(f"  {name}: accuracy {interval(outcomes[name], told)}, AUC {auc:.3f}")
+    [gain] = difference_estimates(
+        np.column_stack([outcomes["right and same_answer"], outcomes["right"]]), [(0, 1)], told
+    )
+    if gain.low is not None and gain.high is not None:
+        print(f"  gain {100 * gain.value:+.1f} points ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})")
+    said = (likely >= weights.threshold) == evouna.yes
+    print(f"  right on the {(~in_band).sum():,} answers that it decides: {said[~in_band].mean():.3f}")
+    if to_write:
+        digests = {question_digest("", question) for question in questions}
+        source = f"weights fitted on {len(at)} EVOUNA answers that right is unsure of; see docs/judges.md"
+        write("right_asked", ASKING, fitted(rows, ASKING), digests, source, fitted_with=FITTED_WITH)
+
+
 def shown_questions() -> set[str]:
     """Return the digests of questions that ship with labels."""
     files = [PACKAGE / name for name in SHOWN if (PACKAGE / name).is_file()]
@@ -183,7 +233,15 @@ def shown_questions() -> set[str]:
     return {question_digest("", json.loads(line).get("question") or "") for line in lines}
 
 
-def write(name: str, members: Sequence[str], weights: StackWeights, tuned_on: set[str], source: str) -> None:
+def write(
+    name: str,
+    members: Sequence[str],
+    weights: StackWeights,
+    tuned_on: set[str],
+    source: str,
+    *,
+    fitted_with: str | None = None,
+) -> None:
     """Write the file of a stack."""
     loaded = [Member(judge=one, loaded=load_judge(one)) for one in members]
     judge = stack_judge(
@@ -194,7 +252,8 @@ def write(name: str, members: Sequence[str], weights: StackWeights, tuned_on: se
         metric="correctness",
         tuned_on=sorted(tuned_on),
     )
-    (LIBRARY / f"{name}.toml").write_text(judge_text(in_words(judge), LIBRARY), encoding="utf-8")
+    judge = msgspec.structs.replace(in_words(judge), fitted_with=fitted_with)
+    (LIBRARY / f"{name}.toml").write_text(judge_text(judge, LIBRARY), encoding="utf-8")
 
 
 def in_words(judge: StackJudge) -> StackJudge:
@@ -225,6 +284,8 @@ def main() -> None:
         write("right", MEMBERS, weights, tuned_on, source)
     halves(asked, evouna)
     elsewhere(asked, evouna, weights)
+    if chosen.model:
+        or_ask(asked, evouna, weights, to_write=chosen.write)
 
 
 if __name__ == "__main__":

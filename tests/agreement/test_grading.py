@@ -140,6 +140,18 @@ def test_each_judge_may_have_a_threshold_of_its_own():
     assert [card.threshold for card in cards] == [50, 0.5, None]
 
 
+def test_the_threshold_of_the_judges_file_holds_where_none_is_given():
+    human = [1] * 20 + [0] * 20
+    bare, labels = sheets(human, [0.8] * 20 + [0.6] * 20)
+    rows = [msgspec.structs.replace(row, metadata={"threshold": 0.7}) for row in bare]
+    (card,) = report_cards(rows, labels)
+    assert (card.threshold, card.agreement["exact agreement"].value) == (0.7, 1)
+    (card,) = report_cards(rows, labels, threshold=0.5)
+    assert (card.threshold, card.agreement["exact agreement"].value) == (0.5, 0.5)
+    (card,) = report_cards([*rows[1:], bare[0]], labels)
+    assert card.threshold is None  # files that say different things were used
+
+
 def test_without_threshold_there_is_no_accuracy_and_the_card_says_why():
     card = card_of([1, 0, 1, 0], [80, 20, 60, 70], scale=(0, 100))
     assert list(card.agreement) == ["Pearson", "Spearman", "Kendall tau-b", "ROC AUC"]

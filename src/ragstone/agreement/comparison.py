@@ -13,7 +13,7 @@ import numpy as np
 from ragstone.agreement.pairing import GradePairs, Human, Key, pair
 from ragstone.config import AgreementMeasure
 from ragstone.errors import DataError
-from ragstone.records import Judgement
+from ragstone.records import OWN_THRESHOLD, Judgement
 from ragstone.statistics import Floats, exact_matches
 
 MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
@@ -195,9 +195,17 @@ def measure(
 Threshold = float | Mapping[str, float] | None
 
 
-def threshold_of(judge: JudgeId, threshold: Threshold) -> float | None:
-    """Return where this judge's scores are cut. threshold: one for all judges, or judge -> its own."""
-    return threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+def threshold_of(judge: JudgeId, threshold: Threshold, rows: Sequence[Judgement]) -> float | None:
+    """Return where this judge's scores are cut. threshold: one for all judges, or judge -> its own.
+
+    Without one it is the threshold of the judge's file, which the judgements of a stack carry.
+    """
+    given = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+    if given is not None:
+        return given
+    own = {(row.metadata or {}).get(OWN_THRESHOLD) for row in rows if row.score is not None}
+    [one] = own if len(own) == 1 else [None]
+    return one if isinstance(one, float) else None
 
 
 def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Judgement]]) -> None:

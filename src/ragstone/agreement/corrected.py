@@ -65,7 +65,7 @@ def corrected_means(
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     found: Rows[CorrectedMean] = Rows((), CorrectedMean)
     for judge, rows in rows_of.items():
-        cut = threshold_of(judge, threshold)
+        cut = threshold_of(judge, threshold, rows)
         one = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
         if one.comparison is None:
             continue

@@ -74,7 +74,7 @@ def report_cards(
     humans = {metric: human_scores(labels, metric, mapping) for metric in {j.metric for j in rows_of}}
 
     def measured_in(metric: str, judge: JudgeId) -> MeasuredJudge:
-        cut = threshold_of(judge, threshold)
+        cut = threshold_of(judge, threshold, rows_of[judge])
         return measure(judge, rows_of[judge], humans[metric], mapped=mapping is not None, threshold=cut)
 
     everyone = [measured_in(judge.metric, judge) for judge in rows_of]

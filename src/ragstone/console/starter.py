@@ -18,7 +18,6 @@ WITHOUT_MODEL = {
     '"no_refusal", "answered",': (
         '  "right", "grounding", "no_refusal",  # ask no model; with one: "correctness", "faithfulness"'
     ),
-    "token_f1 = 0.5\n": "token_f1 = 0.5\nright = 0.53\n",
 }
 
 

@@ -17,7 +17,7 @@ from ragstone.judging.combined import (
 )
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Member, Scale
 from ragstone.judging.finding import Finding, JudgeContext
-from ragstone.records import Answer
+from ragstone.records import OWN_THRESHOLD, Answer
 
 WIDEST = 160  # characters of a member's own rationale
 LEAST = 0.25  # share of the strongest reason's log odds below which another is not worth a word
@@ -94,7 +94,8 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
 
         A member that has nothing to say of the answer counts as its centre; where these have half of the
         weight or more, the row has the status of the first. A member that failed (no call, a timeout, the
-        budget) gives the row its status. `metadata.members` holds what each said.
+        budget) gives the row its status. `metadata.members` holds what each said,
+        `metadata.threshold` the file's.
         """
         heard = await hear_all(self.members, answer, context)
         silent = [one.judgement for one in heard if not is_scored(one)]
@@ -110,7 +111,8 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
         ]
         likely = probability(self.intercept + sum(reason.log_odds for reason in reasons))
         rationale = words_of(reasons, yes=likely >= self.threshold)
-        return with_members(Finding(score=round(likely, DIGITS), rationale=rationale), heard)
+        named = {OWN_THRESHOLD: self.threshold}
+        return with_members(Finding(score=round(likely, DIGITS), rationale=rationale, metadata=named), heard)
 
 
 def direction(judge: JudgeFields) -> int:

@@ -8,7 +8,8 @@ from ragstone.judging import judge_answer, load_judge, parse_judge
 from ragstone.judging.stack import StackMember
 from ragstone.judging.variant import load_members
 from ragstone.judging.writing import judge_text
-from ragstone.llm import CallFailed
+from ragstone.llm import CallFailed, Reply
+from ragstone.llm.prompt import Alternative, Token
 from ragstone.records import Usage
 
 COVERAGE = StackMember(
@@ -107,6 +108,26 @@ async def test_a_model_is_one_more_member_and_paid_for():
     # -1 - 4/3 + 1 = -4/3
     assert row.score == pytest.approx(1 / (1 + math.exp(4 / 3)), abs=1e-8)
     assert (row.usage, row.model, model.n_asked) == (Usage(input=10, output=5), "openai/default", 1)
+
+
+async def test_right_or_ask_asks_about_doubtful_answers_alone():
+    asked = []
+
+    async def model(prompt):
+        asked.append(prompt)
+        yes = Token(
+            "yes", math.log(0.9), (Alternative("yes", math.log(0.9)), Alternative("no", math.log(0.1)))
+        )
+        return Reply(text="yes", value=None, usage=Usage(), latency_s=0.1, cost_usd=0.0, logprobs=(yes,))
+
+    judge = load_judge("right_or_ask")
+    sure = await judged(judge, answered(answer="Early in the season."), model)
+    assert (asked, sure.metadata["decided_by"]) == ([], "right")
+    row = await judged(judge, answered(answer="In the first weeks, if the ground is wet."), model)
+    assert (len(asked), row.metadata["decided_by"]) == (1, "right_asked")
+    assert "the model calls it the same answer" in row.rationale
+    [_, second] = row.metadata["members"]
+    assert [one["judge"] for one in second["members"]] == ["right", "same_answer"]
 
 
 TEXT = """
