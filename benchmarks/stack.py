@@ -188,13 +188,13 @@ def auc_of(pack: Pack, values: Floats) -> str:
     return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
-def or_ask(asked: Asked, evouna: Pack, weights: StackWeights, *, to_write: bool) -> None:
+def or_ask(asked: Asked, evouna: Pack, weights: StackWeights, open_rows: Flags, *, to_write: bool) -> None:
     """Fit and measure what a model adds where right is unsure, on answers that lack the reference's words."""
     doubtful = np.flatnonzero(evouna.scores["containment"] == 0).tolist()
     random.Random(3).shuffle(doubtful)
     likely, _threshold = crossed_probabilities(evouna.rows(), [load_judge(name) for name in MEMBERS])
     unsure, in_band = ((likely >= low) & (likely <= high) for low, high in (DOUBT, BAND))
-    at = np.array(sorted(n for n in doubtful[:ASKED] if unsure[n]))
+    at = np.array(sorted(n for n in doubtful[:ASKED] if unsure[n] and open_rows[n]))
     answers = [evouna.answers[n] for n in at]
     model = scores(judged(asked, "same_answer", answers), missing=np.nan)
     questions = [answer.question or "" for answer in answers]
@@ -285,7 +285,7 @@ def main() -> None:
     halves(asked, evouna)
     elsewhere(asked, evouna, weights)
     if chosen.model:
-        or_ask(asked, evouna, weights, to_write=chosen.write)
+        or_ask(asked, evouna, weights, open_rows, to_write=chosen.write)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
+import json
 import math
+from importlib import resources
 
 import pytest
 from tests.judging.combined.sheets import ANSWER, Saying, answered, context_of, whole
 
 from ragstone.errors import ConfigError
-from ragstone.judging import judge_answer, load_judge, parse_judge
+from ragstone.judging import judge_answer, load_judge, parse_judge, question_digest
 from ragstone.judging.stack import StackMember
 from ragstone.judging.variant import load_members
 from ragstone.judging.writing import judge_text
@@ -108,6 +110,20 @@ async def test_a_model_is_one_more_member_and_paid_for():
     # -1 - 4/3 + 1 = -4/3
     assert row.score == pytest.approx(1 / (1 + math.exp(4 / 3)), abs=1e-8)
     assert (row.usage, row.model, model.n_asked) == (Usage(input=10, output=5), "openai/default", 1)
+
+
+@pytest.mark.parametrize("name", ["right", "right_asked"])
+def test_no_question_that_ships_with_labels_was_fitted_on(name):
+    shown = [labelled_rows("ragstone.console", "starter_files"), labelled_rows("ragstone.agreement", "suite")]
+    questions = {row["question"] for rows in shown for row in rows if row.get("question")}
+    assert len(questions) > 100
+    assert not {question_digest("", question) for question in questions} & set(load_judge(name).tuned_on)
+
+
+def labelled_rows(room, folder):
+    name = "labelled.jsonl" if folder == "starter_files" else "rows.jsonl"
+    text = (resources.files(room) / folder / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 async def test_right_or_ask_asks_about_doubtful_answers_alone():
