@@ -18,22 +18,8 @@ pytestmark = pytest.mark.simulation
 
 # One signs' class each, and what has frozen a routine before.
 TELLING = (
-    "a",
-    "1 ",
-    "a.",
-    "[",
-    "[a](",
-    "<!--",
-    "{",
-    "{}",
-    "# ",
-    "\n",
-    "4111 ",
-    "255.",
-    "Dr. ",
-    "<h1>a",
-    "pin 1234",
-)
+    "a", "1 ", "a.", "[", "[a](", "<!--", "{", "{}", "# ", "\n", "4111 ", "255.", "Dr. ", "<h1>a", "pin 1234",
+)  # fmt: skip
 
 
 def test_every_pattern_of_the_package_is_found():

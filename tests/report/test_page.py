@@ -218,18 +218,6 @@ def test_manifest_that_is_no_json_is_refused(write_run: WriteRun) -> None:
         write_report(folder)
 
 
-def test_every_mean_stands_beside_its_denominator_and_the_other_statuses(write_run: WriteRun) -> None:
-    text = Page(read(write_run())).text
-    for row in (
-        "correctness openai/gpt-4o-mini 0.50",
-        "2 scored of 4 rows; 1 not applicable, 1 application failed",
-        "1 scored of 4 rows; 1 unparsable, 1 timed out, 1 application failed",
-    ):
-        assert row in text
-    assert text.count("scored of") == 4  # three judges, and the headline
-    assert "3 questions; left out: 1 unanswerable" in text
-
-
 def test_judge_that_scored_nothing_has_no_mean(write_run: WriteRun) -> None:
     rows = [judgement(question.id, "correctness", None, status="refused") for question in QUESTIONS]
     text = Page(read(write_run(judgements=rows, summary=summary_of(rows)))).text
@@ -283,11 +271,6 @@ def test_judge_without_worth_is_named_as_such_beside_every_score(
     assert f"exact agreement 0.75 (0.60 to 0.86) † {words}" in page.text  # the table
     cautions = [column.get("caution") for column in page.embedded("index")["columns"]]
     assert cautions == [words, None, None]  # each question
-
-
-def test_without_relevant_documents_retrieval_is_said_to_be_unmeasured(write_run: WriteRun) -> None:
-    text = Page(read(write_run(summary=summary_of(JUDGEMENTS)))).text
-    assert "Not measured. The questions do not name the documents that hold their answers, or" in text
 
 
 def test_report_reads_no_labels_and_leaves_the_run_as_it_was(write_run: WriteRun) -> None:

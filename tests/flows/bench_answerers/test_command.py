@@ -60,13 +60,6 @@ def test_deadline_that_cuts_everything_off_ends_with_four_and_a_page(grid, fake_
     assert (grid / "runs/run-answerers/report.html").is_file()
 
 
-def test_offline_uses_the_ledger(grid, fake_openai):
-    assert ragstone("bench", "answerers").code == 0
-    n_requests = fake_openai.n_requests
-    assert ragstone("bench", "answerers", "--offline").code == 0
-    assert fake_openai.n_requests == n_requests
-
-
 def test_wrong_use_is_told_in_one_message(grid):
     def told(table):
         (grid / "ragstone.toml").write_text(SETTINGS.partition("[bench")[0] + table)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 from tests.support.command import TO_FILE, ragstone
-from tests.support.scripts import always, fail, hang, html, say
+from tests.support.scripts import always, hang, html, say
 
 from ragstone.records import Judgement
 from ragstone.tables import read_rows
@@ -112,18 +112,12 @@ def test_an_endpoint_that_is_slow_costs_a_timeout_and_not_the_run(project, fake_
 
 
 WRONG = {
-    "no such file": (("judge", "nothing.jsonl"), "nothing.jsonl: no such file"),
     "a folder": (("judge", "."), "It is a folder"),
     "empty file": (("judge", "empty.jsonl"), "empty.jsonl: the file is empty"),
     "no JSON": (("judge", "broken.jsonl"), "broken.jsonl:2: not valid JSON"),
-    "missing field": (("judge", "partial.jsonl"), "partial.jsonl: no column holds the answer"),
     "duplicate ids": (("judge", "twice.jsonl"), "twice.jsonl:2: a second row with question_id 'a'"),
     "format": (("judge", "answers.xyz"), "answers.xyz: no such file"),
-    "unknown judge": (("judge", "answers.jsonl", "--judge", "corectness"), "Did you mean 'correctness'"),
     "no model": (RELEVANCE, "Name one with --model"),
-    "unknown transport": ((*RELEVANCE, "--model", "opnai/x"), "Did you mean 'openai/x'?"),
-    "model without transport": ((*RELEVANCE, "--model", "gpt-4o"), "models are named transport/model"),
-    "no key": ((*RELEVANCE, "--model", "openai/gpt-4o-mini"), "Set the environment variable OPENAI_API_KEY"),
     "no such gguf": ((*RELEVANCE, "--model", "llamacpp/smollm"), "llamacpp/smollm: no such file"),
     "budget": ((*RELEVANCE, "--budget", "lots"), "give a number with a unit"),
     "output format": (
@@ -143,7 +137,6 @@ WRONG = {
 def test_wrong_use_is_met_with_what_to_do_and_exit_code_2(project, case):
     (project / "empty.jsonl").touch()
     (project / "broken.jsonl").write_text('{"id": "a", "answer": "x"}\n{"id": "b", \n')
-    (project / "partial.jsonl").write_text('{"id": "a", "question": "x"}\n')
     (project / "twice.jsonl").write_text('{"id": "a", "answer": "x"}\n{"id": "a", "answer": "y"}\n')
     (project / "wrong.toml").write_text('[judge]\nmodle = "x"\n')
     before = (project / "labels.jsonl").read_bytes()
@@ -155,24 +148,10 @@ def test_wrong_use_is_met_with_what_to_do_and_exit_code_2(project, case):
     assert (project / "labels.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("script", "says"),
-    [
-        (
-            always(fail(401, "Incorrect API key provided")),
-            "refused the key (HTTP 401): Incorrect API key provided",
-        ),
-        (always(fail(404, "The model `fake` does not exist")), "The model `fake` does not exist"),
-        (always(html()), "does not speak the OpenAI protocol"),
-    ],
-)
-def test_an_endpoint_that_refuses_everything_stops_the_command_in_its_own_words(
-    project, fake_openai, script, says
-):
-    fake_openai.script = script
+def test_an_endpoint_that_answers_with_pages_stops_the_command(project, fake_openai):
+    fake_openai.script = always(html())
     ran = ragstone(*RELEVANCE, *MODEL)
-    assert ran.code == 2
-    assert says in ran.err
+    assert (ran.code, "does not speak the OpenAI protocol" in ran.err) == (2, True)
     assert not (project / "judgements.jsonl").exists()
 
 
