@@ -95,7 +95,7 @@ def language_parity(
     found: Rows[LanguageParity] = Rows((), LanguageParity)
     for judge, rows in rows_of.items():
         by_lang = _by_language(rows, copies)
-        cut = threshold_of(judge, threshold)
+        cut = threshold_of(judge, threshold, rows)
         made = [
             _row(judge, lang, by_lang, base, cut, seed=seed, resamples=resamples)
             for lang in sorted(by_lang)
