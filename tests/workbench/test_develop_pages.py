@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.support.judged_drafts import judge_text, project
+from tests.support.learned_judges import learning_project
 from tests.support.scripts import always
 from tests.support.workbench import create_workbench, opened
 
-from ragstone.config import ModelSettings
+from ragstone.config import ModelSettings, load_settings
 from ragstone.flows.develop.judge_files import copy_of
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import judge_names, load_judge, parse_judge
@@ -321,3 +322,32 @@ def test_a_draft_that_was_not_run_is_not_frozen(client, fake_openai):
     assert frozen(client, 7).status_code == 422
     assert client.get(f"{OWN}/develop?draft=7").status_code == 404
     assert client.get(f"{OWN}/looks/7").status_code == 404
+
+
+def test_a_judge_learns_from_labels_and_the_page_shows_the_same_table(tmp_path_factory, fake_openai):
+    folder = tmp_path_factory.mktemp("learning")
+    learning_project(folder, fake_openai, contained=True)
+    (folder / "ragstone.toml").write_text(
+        (folder / "ragstone.toml").read_text() + '[agree]\nsheet = "labelled.jsonl"\n'
+    )
+    settings = load_settings(folder / "ragstone.toml")
+    asked = {**NOTHING, "methods": ["calibration", "stack"]}
+    with at(settings) as client:
+        assert "Let labels do it" in client.get(f"{OWN}/develop").text
+        expected = client.post(f"{OWN}/learn/forecast", json=asked).json()
+        assert (fake_openai.n_requests, expected["lines"][0][:9]) == (0, "Forecast:")
+        for wrong, words in (
+            ({"methods": ["stak"]}, "unknown way to learn"),
+            ({"yes_from": "many"}, "yes from 'many' is not a number"),
+            ({"labels": "nothing"}, "there is no labelled set"),
+            ({"threshold": "9"}, "threshold 9"),
+        ):
+            reply = client.post(f"{OWN}/learn/forecast", json={**asked, **wrong})
+            assert (reply.status_code, words in said(reply)) == (422, True), reply.text
+        assert client.post(f"{OWN}/learn", json=asked).status_code == 201
+        job = ended(client)
+        assert (job["life"], job["what"], job["number"]) == ("done", "learn", 2)
+        html = client.get(f"{OWN}/develop").text
+    assert "mine version 1: better with stack without a model" in html
+    assert "calibrated" in html
+    assert load_judge(folder / "judges" / "mine.toml").kind == "stack"

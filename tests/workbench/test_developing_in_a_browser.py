@@ -100,3 +100,20 @@ def test_the_pages_fit_a_phone_and_need_no_mouse(settings):
             assert tab.run("document.documentElement.scrollWidth") == 360
             tab.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
             assert tab.axe() == []
+
+
+def test_a_judge_learns_after_its_forecast_was_on_the_screen(settings):
+    phone = {"viewport": {"width": 360, "height": 740}}
+    with served(settings) as address, opened_tab(loopback=True, **phone) as tab:
+        page = tab.page
+        tab.visit(f"{address}/workbench/judges/mine/develop")
+        for method in ("cascade", "examples", "prompt"):
+            page.uncheck(f"#learn [value={method}]")
+        page.click("#learn button.main")
+        page.wait_for_selector("text=Learn: spend this")
+        page.click("#learn button.main")
+        page.wait_for_selector("[aria-labelledby=learned] table")
+        assert "calibrated" in page.inner_text("[aria-labelledby=learned]")
+        assert tab.run("document.documentElement.scrollWidth") == 360
+        assert tab.complaints == []
+        assert tab.axe() == []

@@ -19,6 +19,7 @@ CandidateState = Literal["measured", "stopped", "refused", "over_budget"]
 """Measured; stopped early, as worse beyond doubt; of no use from the start; cut off by the budget."""
 
 FEWEST = 20  # labelled answers below which nothing is tried
+A_GAIN = 0.1  # of the scale: worth knowing of, where no candidate gained anything
 USUALLY_TOO_FEW = 50  # below, "no better" is the usual answer
 NORMAL_95 = 1.96  # standard errors from the middle to an end of a 95 % interval
 
@@ -80,9 +81,10 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     judge, version: as it is. measure: what agreement is; yes_from: the score from which on it says yes, None
     where grades are compared. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
     annotators tie, which are left out. chosen: the candidate that went to the test part, None where none was
-    good enough. needed: labelled answers in all by which a gain as large as that of the best would be found;
-    None where there was no gain, or it was found. new_version, version_path: of the better judge, None where
-    the judge stays as it is. cut_off: the budget ended before all was tried and looked at.
+    good enough. needed: labelled answers in all by which a gain of needed_gain would be found, that of the
+    best candidate on dev, or a tenth of the scale where none gained; None where that is unknown.
+    new_version, version_path: of the better judge, None where the judge stays as it is. cut_off: the budget
+    ended before all was tried and looked at.
     """
 
     labels: str
@@ -98,6 +100,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     chosen: str | None = None
     tested: LearnedTest | None = None
     needed: int | None = None
+    needed_gain: float | None = None
     new_version: int | None = None
     version_path: str | None = None
     cut_off: bool = False

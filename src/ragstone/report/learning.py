@@ -1,6 +1,8 @@
 """What learning a judge found: its sentences, its table, and the lines that a new version's file keeps."""
 
-from ragstone.agreement.learning import USUALLY_TOO_FEW, CandidateState, LearnedCandidate, Learning
+from pathlib import Path
+
+from ragstone.agreement.learning import USUALLY_TOO_FEW, CandidateState, LearnedCandidate, Learning, gain
 from ragstone.report.compare import signed, signed_interval
 from ragstone.report.developing import MEASURED, TONES
 from ragstone.report.document import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
@@ -37,6 +39,10 @@ def learning_document(found: Learning) -> ReportDocument:
         ]
     if found.tested is not None:
         blocks.append(Paragraph(tested_told(found)))
+    if found.new_version is not None:
+        name = Path(found.version_path or "").name
+        stands = f"Version {found.new_version} of {name} stands beside the one before."
+        blocks.append(Paragraph(stands, where="page"))
     return ReportDocument(
         title="",
         kind="learning of a judge",
@@ -81,12 +87,13 @@ def _why_not(found: Learning) -> str:
 def _needed(found: Learning) -> str:
     n_all = found.n_dev + found.n_test
     few = f" With {count(n_all)} labels that is the usual answer." if n_all < 2 * USUALLY_TOO_FEW else ""
-    if found.needed is None or found.needed <= n_all:
+    if found.needed is None or found.needed_gain is None:
         return few
+    seen = any(gain(one) > 0 for one in found.candidates)
+    what = "the gain seen on dev, if it is real" if seen else "some gain"
     return (
-        f"{few} If the gain seen on dev is real, some {count(found.needed)} labelled answers would show it "
-        f"four "
-        f"times out of five; there are {count(n_all)}."
+        f"{few} To find {what} ({signed(found.needed_gain)}) four times out of five takes some "
+        f"{count(found.needed)} labelled answers; there are {count(n_all)}."
     )
 
 

@@ -23,6 +23,7 @@ from ragstone.workbench import (
     guard,
     item_pages,
     label_pages,
+    learn_pages,
     library_pages,
     review_pages,
     run_list_pages,
@@ -38,6 +39,7 @@ ROUTES = (
     *(*run_list_pages.ROUTES, *run_pages.ROUTES, *side_pages.ROUTES, *try_pages.ROUTES),
     *(*library_pages.ROUTES, *account_pages.ROUTES),
 )
+OF_JUDGES = (*develop_pages.ROUTES, *learn_pages.ROUTES)
 OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. Use the links above."
 
@@ -50,7 +52,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
             Router(frame.ROOT, route_handlers=handlers, dependencies=needed)
             for handlers, needed in (
                 (ROUTES, {"folder": Provide(run_folder, sync_to_thread=True)}),
-                (develop_pages.ROUTES, {"file": Provide(judge_developed, sync_to_thread=True)}),
+                (OF_JUDGES, {"file": Provide(judge_developed, sync_to_thread=True)}),
                 (OF_QUEUES, {"opened": Provide(opened_queue, sync_to_thread=True)}),
                 (review_pages.ROUTES, {"opened": Provide(opened_review, sync_to_thread=True)}),
             )

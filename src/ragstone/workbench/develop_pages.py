@@ -11,6 +11,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.agreement.developing import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
+from ragstone.agreement.learning import METHODS, Learning
 from ragstone.config import Settings, choose
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, RagstoneError
@@ -41,6 +42,8 @@ from ragstone.llm.forecast import Forecast
 from ragstone.llm.providers import providers
 from ragstone.report import developing
 from ragstone.report.card import contained, words_of_cards
+from ragstone.report.learning import learning_document
+from ragstone.report.render.html import render_blocks
 from ragstone.report.wording import forecast_lines
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
 from ragstone.workbench.frame import OWNER, AnyRequest, AtPerson, page
@@ -163,6 +166,8 @@ def develop_page(
         models=models_of(bench.settings),
         scale=_scale(bench, file, shown),
         owner=person.may("owner"),
+        learned=shown_learning(bench.development.learning(file.name)),
+        methods=METHODS,
     )
 
 
@@ -214,6 +219,11 @@ def look_page(request: AnyRequest, bench: AtWorkbench, file: AtJudge, place: Fro
         look=own,
         n_now=n_now,
     )
+
+
+def shown_learning(found: Learning | None) -> str:
+    """Return what the last learning found, as a page shows it; empty where there was none."""
+    return render_blocks(learning_document(found).blocks) if found else ""
 
 
 def _place(bench: Workbench, file: JudgeFile) -> str:
@@ -442,12 +452,13 @@ def scale_of(asked: HowToRun) -> Scale:
             raise ConfigError(
                 f"mapping {pair.strip()!r}: write LABEL=SCORE, with commas between, e.g. 1=0, 5=1."
             )
-        mapping[_number(label, "mapping")] = _number(score, "mapping")
-    threshold = _number(asked.threshold, "threshold") if asked.threshold.strip() else None
+        mapping[number_in(label, "mapping")] = number_in(score, "mapping")
+    threshold = number_in(asked.threshold, "threshold") if asked.threshold.strip() else None
     return Scale(threshold=threshold, mapping=mapping or None)
 
 
-def _number(text: str, what: str) -> float:
+def number_in(text: str, what: str) -> float:
+    """Return the number that was typed. Raises ConfigError for what is none."""
     try:
         number = float(text)
     except ValueError:

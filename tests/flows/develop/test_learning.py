@@ -16,6 +16,7 @@ from ragstone.flows.develop.learning.learning import (
     forecast_learning,
     learn_judge,
     run_learning,
+    task_of_run,
 )
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import load_judge, question_digest
@@ -144,6 +145,10 @@ def test_nothing_better_leaves_the_file_as_it_is_and_the_test_part_closed(projec
     found = project.learn()
     assert (found.verdict, found.chosen, found.tested, found.new_version) == ("no better", None, None, None)
     assert project.file.read_bytes() == before
+    # No verdict changed, so for a gain of a tenth a tenth of the answers changes, all one way. McNemar needs
+    # 6 of them (2 / 2**6 = 0.03): of some 80 on the test part 8 change, which is 6 or more four times of five.
+    assert found.needed_gain == pytest.approx(0.1)
+    assert 140 < found.needed < 180
     assert [file.name for file in project.file.parent.iterdir()] == ["mine.toml"]
     assert DevelopmentStore(project.settings).looks() == []
     n_requests = fake_openai.n_requests
@@ -190,7 +195,7 @@ def test_a_forecast_is_an_upper_bound_and_asks_nobody(project, fake_openai):
     run = LearningRun(
         development=DevelopmentRun(judge=project.file, labels=project.labels, settings=project.settings)
     )
-    expected = forecast_learning(run)
+    expected = forecast_learning(task_of_run(run), project.settings)
     assert fake_openai.n_requests == 0
     run_learning(run, silent)
     assert 0 < fake_openai.n_requests <= expected.calls

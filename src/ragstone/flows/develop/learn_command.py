@@ -63,7 +63,12 @@ def learn(
     """
     from ragstone.config import choose
     from ragstone.flows.develop.developing import DevelopmentRun
-    from ragstone.flows.develop.learning.learning import LearningRun, forecast_learning, run_learning
+    from ragstone.flows.develop.learning.learning import (
+        LearningRun,
+        forecast_learning,
+        run_learning,
+        task_of_run,
+    )
 
     first, *others = judges
     run = LearningRun(
@@ -83,7 +88,7 @@ def learn(
         yes_from=yes_from,
         proposer=proposer,
     )
-    asking.tell_forecast(lambda: forecast_learning(run))
+    asking.tell_forecast(lambda: forecast_learning(task_of_run(run), run.development.settings))
     _tell(run_learning(run, bars), json=asking.json)
 
 

@@ -9,13 +9,16 @@
   function told(job) {
     const rows = job.total === null ? job.done : `${job.done} of ${job.total}`;
     const spent = job.spent_usd === null ? "cost unknown" : `${job.spent_usd.toFixed(4)} USD`;
-    const what = { test: "A look at the test part", trial: "The trial" }[job.what] || `Draft ${job.number}`;
+    const what = { test: "A look at the test part", trial: "The trial", learn: "Learning" }[job.what] || `Draft ${job.number}`;
     return `${what}, started by ${job.who}: ${job.stage || "starting"}, ${rows} done; ${job.calls} calls made, ${spent}.`;
   }
 
   function over(job) {
     if (job.life === "done" && job.what === "trial") {
       location.href = `${own}?trial=${job.number}#found`;
+    } else if (job.life === "done" && job.what === "learn") {
+      location.href = `${own}/develop#learned`;
+      location.reload();
     } else if (job.life === "done") {
       location.href = job.what === "test" ? `${own}/looks/${job.number}` : `${own}/develop?draft=${job.number}#found`;
     } else if (job.what === "dev") {

@@ -8,6 +8,7 @@ import numpy as np
 
 from ragstone.agreement.developing import Node, Part, Scale
 from ragstone.agreement.learning import (
+    A_GAIN,
     METHODS,
     LearnedTest,
     Learning,
@@ -131,12 +132,12 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
     )
     chosen = None if found.cut_off else choose_candidate(candidates)
     if chosen is None:
-        return msgspec.structs.replace(found, needed=_needed(found, results, before, rows))
+        return _with_needed(found, results, before, rows)
     at = candidates.index(chosen)
     tested = await _looked(task, results[at], closed, session, store, who)
     found = msgspec.structs.replace(found, chosen=chosen.name, tested=tested, cut_off=tested is None)
     if found.verdict != "better":
-        return msgspec.structs.replace(found, needed=_needed(found, results, before, rows))
+        return _with_needed(found, results, before, rows)
     frozen = write_learned(task.file, chosen, found, who)
     return msgspec.structs.replace(found, new_version=frozen.version, version_path=str(frozen.path))
 
@@ -228,20 +229,22 @@ async def _looked(
     )
 
 
-def _needed(
+def _with_needed(
     found: Learning, results: Sequence[CandidateResult], before: JudgeScores, rows: LearningRows
-) -> int | None:
-    """Return how many labels would show the gain of the best candidate, if it is real."""
+) -> Learning:
+    """Return it with how many labels would show the gain of the best candidate, if it is real."""
     pairs = [
         (told, one) for told, one in zip(found.candidates, results, strict=True) if told.state == "measured"
     ]
     if not pairs:
-        return None
+        return found
     told, best = max(pairs, key=lambda pair: gain(pair[0]))
+    wanted = gain(told) if gain(told) > 0 else A_GAIN * rows.unit.span
     old, mine = rows.worths(before.scores, before.yes_from), worths_of_result(best, rows)
     clusters = [rows.clusters[n] for n in np.flatnonzero(best.asked)]
     spread = spread_of_gain(old[best.asked], mine[best.asked], clusters)
-    return needed_labels(spread, gain(told), found.n_test / (found.n_dev + found.n_test))
+    needed = needed_labels(spread, wanted, found.n_test / (found.n_dev + found.n_test))
+    return msgspec.structs.replace(found, needed=needed, needed_gain=None if needed is None else wanted)
 
 
 class LearningRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -317,20 +320,17 @@ def task_of_run(run: LearningRun) -> LearningTask:
     """Return what is to be learned. Raises what learn_judge raises before it asks."""
     own = run.development
     labelled = read_labelled(own.labels, own.answers, own.questions)
-    place = own.judge
+    return learning_task(run, labelled, DevelopmentStore(own.settings))
+
+
+def learning_task(run: LearningRun, labelled: LabelledSet, store: DevelopmentStore) -> LearningTask:
+    """Return the task on a labelled set that was read. Raises what learn_judge raises before it asks."""
+    place, scale = run.development.judge, run.development.scale
     if not isinstance(place, Path | str):
         raise ConfigError(
             "learning writes the next version of a judge's file: name a file, or a judge by name."
         )
-    return learning_task(
-        learned_file(place, own.settings), labelled, DevelopmentStore(own.settings), own.scale, run
-    )
-
-
-def learning_task(
-    file: LearnedFile, labelled: LabelledSet, store: DevelopmentStore, scale: Scale, run: LearningRun
-) -> LearningTask:
-    """Return the task on a labelled set. Raises ConfigError for a way that is none, and a helper."""
+    file = learned_file(place, run.development.settings)
     unknown = next((one for one in run.methods if one not in METHODS), None)
     if unknown is not None:
         raise ConfigError(f"unknown way to learn {unknown!r}. {nearest(unknown, METHODS)}")
@@ -359,9 +359,8 @@ def _helper(given: str) -> Helper:
     return Helper(member=member, model=model or None)
 
 
-def forecast_learning(run: LearningRun) -> Forecast:
+def forecast_learning(task: LearningTask, settings: Settings) -> Forecast:
     """Return what learning would ask at most; nobody is asked."""
-    task, settings = task_of_run(run), run.development.settings
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         rows = task.rows("dev", settings.run.seed)

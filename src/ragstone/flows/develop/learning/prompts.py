@@ -274,9 +274,11 @@ async def propose(
     try:
         reply = await ask(prompt)
     except CallFailed as failure:
-        cost = CallCost(usage=failure.usage or Usage(calls=0), cost_usd=0.0)
+        usage = failure.usage or Usage(calls=0)
+        cost = CallCost(usage=usage, cost_usd=None if usage.calls else 0.0)
         over = failure.status == "over_budget"
-        return Proposal(judge=None, analysis="", cost=cost, why=f"{failure}", over_budget=over)
+        why = f"nothing usable was proposed ({failure})."
+        return Proposal(judge=None, analysis="", cost=cost, why=why, over_budget=over)
     cost = CallCost(usage=reply.usage, cost_usd=reply.cost_usd)
     said = reply.value
     if not isinstance(said, PromptReply):

@@ -1,0 +1,87 @@
+"""What the page of a judge does to let it learn: forecast, and run; the table stands on the page itself."""
+
+from litestar import post
+from litestar.params import JSONBody
+
+from ragstone.config import Settings
+from ragstone.engine.session import Session
+from ragstone.flows.develop.developing import DevelopmentRun
+from ragstone.flows.develop.judge_files import JudgeFile
+from ragstone.flows.develop.labelled import open_set
+from ragstone.flows.develop.learning.learning import (
+    LearningRun,
+    LearningTask,
+    forecast_learning,
+    learn,
+    learning_task,
+)
+from ragstone.llm import parse_caps
+from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
+from ragstone.workbench.develop_pages import (
+    Expected,
+    HowToRun,
+    Started,
+    check_model,
+    expected_of,
+    number_in,
+    scale_of,
+    settings_of,
+)
+from ragstone.workbench.frame import OWNER, AnyRequest, AtPerson
+from ragstone.workbench.jobs import JudgeRun
+
+
+class HowToLearn(HowToRun, frozen=True, kw_only=True):
+    """How a judge is to learn. methods: of METHODS, none for all; yes_from: "" where labels are 0 and 1."""
+
+    methods: tuple[str, ...] = ()
+    yes_from: str = ""
+
+
+@post("/judges/{name:str}/learn/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
+def forecast_learn(bench: AtWorkbench, file: AtJudge, data: JSONBody[HowToLearn]) -> Expected:
+    """Give what learning would ask at most; nobody is asked."""
+    settings = settings_of(bench.settings, data.model)
+    return expected_of(forecast_learning(_task(bench, file, settings, data), settings))
+
+
+@post("/judges/{name:str}/learn", sync_to_thread=True, guards=[OWNER])
+def learn_from_labels(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, file: AtJudge, data: JSONBody[HowToLearn]
+) -> Started:
+    """Begin to learn: the judge's file gets its next version if something is better on the test part."""
+    settings, store = settings_of(bench.settings, data.model), bench.development
+    task, caps = _task(bench, file, settings, data), parse_caps(data.budget.strip() or None)
+    job = JudgeRun("learn", person.name, 0)
+    bench.jobs.begin(file.name, job)
+
+    async def work(session: Session) -> int:
+        found = await learn(task, session, store, person.name)
+        store.put_learning(file.name, found)
+        return found.new_version or 0
+
+    job.start(settings, caps, work)
+    bench.audit(request, "let a judge learn", judge=file.name, labels=data.labels)
+    return Started(draft=0, running=True)
+
+
+def _task(bench: Workbench, file: JudgeFile, settings: Settings, data: HowToLearn) -> LearningTask:
+    """Return what is to be learned. Raises ConfigError, DataError for labels."""
+    scale = scale_of(data)
+    run = LearningRun(
+        development=DevelopmentRun(
+            judge=file.path if file.path.is_file() else file.origin or file.name,
+            labels=data.labels,
+            settings=settings,
+            threshold=scale.threshold,
+            mapping=scale.mapping,
+        ),
+        methods=data.methods,
+        yes_from=number_in(data.yes_from, "yes from") if data.yes_from.strip() else None,
+    )
+    task = learning_task(run, open_set(settings, data.labels), bench.development)
+    check_model(task.file.judge, settings)
+    return task
+
+
+ROUTES = (forecast_learn, learn_from_labels)
