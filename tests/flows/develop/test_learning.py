@@ -146,7 +146,7 @@ def test_nothing_better_leaves_the_file_as_it_is_and_the_test_part_closed(projec
     assert (found.verdict, found.chosen, found.tested, found.new_version) == ("no better", None, None, None)
     assert project.file.read_bytes() == before
     # No verdict changed, so for a gain of a tenth a tenth of the answers changes, all one way. McNemar needs
-    # 6 of them (2 / 2**6 = 0.03): of some 80 on the test part 8 change, which is 6 or more four times of five.
+    # 6 of them (2 / 2**6 = 0.03): of some 80 on the test part 8 change, 6 or more four times out of five.
     assert found.needed_gain == pytest.approx(0.1)
     assert 140 < found.needed < 180
     assert [file.name for file in project.file.parent.iterdir()] == ["mine.toml"]
