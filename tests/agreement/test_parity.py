@@ -98,7 +98,7 @@ def test_scores_that_are_no_grades_have_flips_only_where_they_are_cut():
 
 
 def test_each_judge_has_rows_of_its_own():
-    scores = {(lang, at): 1.0 for lang, at in product(("en", "es"), range(3))}
+    scores = dict.fromkeys(product(("en", "es"), range(3)), 1.0)
     rows, copies = rows_of(scores)
     others, _ = rows_of(scores, prompt_version=2)
     others = [row for row in others if row.question_id != "en:0"]
@@ -124,7 +124,7 @@ def test_the_other_way_round_everything_is_turned(pairs, seed):
 
 def test_what_cannot_be_compared_is_said():
     rows, copies = rows_of({("en", 1): 1.0, ("es", 1): 1.0})
-    with pytest.raises(DataError, match="in these languages: en, es. A comparison needs 'fr'"):
+    with pytest.raises(DataError, match=r"in these languages: en, es\. A comparison needs 'fr'"):
         language_parity(rows, copies, base="fr")
     with pytest.raises(DataError, match="in these languages: none"):
         language_parity(rows, {})

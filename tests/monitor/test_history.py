@@ -23,6 +23,8 @@ from ragstone.monitor.history import (
     moved_words,
     period_drifts,
 )
+from ragstone.monitor.judged import StoredScore
+from ragstone.monitor.store import MonitorStore
 
 BEGIN = date(2026, 1, 1)
 OLD, NEW = "faithfulness 1 m", "faithfulness 2 m"
@@ -194,6 +196,33 @@ def test_another_judges_name_says_how_much_it_changed_the_scores():
     [alarm] = alarms(both, SECTION, known=known, today=on(61))
     assert (alarm.how, alarm.cause) == ("named", "judge")
     assert alarm.canaries.mean == pytest.approx(-0.2)
+
+
+def test_a_store_of_the_format_before_does_not_know_when_its_scores_were_made(tmp_path):
+    score = StoredScore(judge="j", version=1, model="m", metric="j", status="scored", score=1.0)
+
+    def stored(n):
+        return "INSERT INTO exchanges (n, digest, name, day, draw, chance) VALUES (?, ?, ?, ?, 0.1, 1)", (
+            n,
+            str(n).encode(),
+            str(n),
+            BEGIN.toordinal() + n // 2,
+        )
+
+    with MonitorStore(tmp_path) as store:
+        with store.connection as db:
+            for n in range(4):
+                db.execute(*stored(n))
+        store.keep([(0, score), (2, score)], best={}, on=on(100))
+        assert store.judged_on() == {("j", "j 1 m"): {on(at): (on(100), on(100)) for at in (0, 1)}}
+        store.keep([(3, score)], best={}, on=on(103))
+        assert store.judged_on()["j", "j 1 m"][on(1)] == (on(100), on(103))
+        with store.connection as db:
+            db.execute("DROP TABLE judged_on")
+            db.execute("PRAGMA user_version = 2")
+    with MonitorStore(tmp_path) as store:
+        store.keep([(1, score)], best={}, on=on(101))
+        assert store.judged_on() == {("j", "j 1 m"): {on(0): None, on(1): None}}
 
 
 @pytest.mark.simulation

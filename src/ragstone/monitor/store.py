@@ -75,12 +75,20 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS spent (day INTEGER PRIMARY KEY, calls INTEGER, tokens INTEGER, usd REAL)",
 )
 
+UPGRADES = dict.fromkeys(
+    (1, 2),  # nobody knows when their scores were made
+    (
+        "INSERT INTO judged_on SELECT DISTINCT e.day, s.measure, 0, 0 FROM scores s"
+        " JOIN exchanges e ON e.n = s.exchange WHERE e.day IS NOT NULL",
+    ),
+)
+
 
 def connect(folder: Path) -> sqlite3.Connection:
     """Return a connection to the store of a folder, which is made if need be. Raises DataError."""
     path = folder / FILE
     with explained(path):
-        return open_database(path, TABLES, format_=FORMAT)
+        return open_database(path, TABLES, format_=FORMAT, upgrades=UPGRADES)
 
 
 def hold(folder: Path) -> sqlite3.Connection:
