@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from tests.support.command import ragstone
@@ -85,9 +86,12 @@ def test_order_of_the_judges_is_compared_where_no_system_is_in_both(first):
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ('use_cases = ["runs/none-judges"]\n', "no such file. Run `ragstone bench judges`"),
+        (
+            'use_cases = ["runs/none-judges"]\n',
+            "runs/none-judges holds no bench.json. Name the folder of a finished bench",
+        ),
         ('use_cases = ["runs/second-judges"]\n', "is the folder of this bench itself"),
-        ('use_cases = ["first.jsonl"]\n', "no such file"),
+        ('use_cases = ["first.jsonl"]\n', "first.jsonl holds no bench.json"),
         ('use_cases = "runs/first-judges"\n', "use_cases"),
     ],
 )
@@ -114,6 +118,21 @@ def test_a_use_case_without_its_judgements_is_told(first):
     path = write_bench(first, "second", GOOD_IS_SHORT, keys='use_cases = ["runs/first-judges"]\n')
     ran = ragstone("bench", "judges", "--config", path)
     assert (ran.code, "judgements-01-containment.jsonl" in ran.err) == (2, True)
+
+
+@pytest.mark.pack
+def test_orders_of_five_systems_that_answered_trivia_are_those_of_the_docs(shared_data, folder):
+    (folder / "ragstone.toml").write_text(
+        f'[bench.judges]\nsheet = "{shared_data}/evouna/tq600.jsonl"\nmeasure = "Spearman"\n'
+        'judges = ["containment", "coverage", "token_f1"]\n'
+    )
+    page = (Path(__file__).parents[3] / "docs/bench-judges.md").read_text()
+    part = page.partition("## Does the order of the systems hold?")[2].partition("```text\n")[2]
+    told = [line.rstrip() for line in part.partition("```")[0].splitlines() if line]
+    ran = ragstone("bench", "judges")
+    printed = [line.rstrip() for line in ran.out.splitlines()]
+    assert len(told) == 10
+    assert [line for line in told if line not in printed] == []
 
 
 def test_a_bench_that_was_moved_is_read_where_it_is(first):

@@ -16,10 +16,10 @@ from ragstone.agreement.system_orders import (
     orders_elsewhere,
 )
 from ragstone.config import Settings
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.paired import OPPOSITE
 from ragstone.records import Judgement, Label
-from ragstone.report.benches.judges import read_judge_bench
+from ragstone.report.benches.judges import BENCH, read_judge_bench
 from ragstone.statistics import Estimate, kendall_tau
 from ragstone.statistics.paired import Verdict
 from ragstone.tables import read_rows
@@ -46,6 +46,11 @@ def read_use_cases(settings: Settings, metric: str, own: Path) -> list[UseCase]:
             raise ConfigError(
                 f"[bench.judges] use_cases: {name} is the folder of this bench itself. Name benches of other "
                 "data, or give this one another name in [run]."
+            )
+        if not (folder / BENCH).is_file():
+            raise DataError(
+                f"[bench.judges] use_cases: {name} holds no {BENCH}. Name the folder of a finished bench of "
+                "judges, such as runs/other-judges."
             )
         board = read_judge_bench(folder).board
         if board.metric != metric:
