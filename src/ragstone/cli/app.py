@@ -145,4 +145,7 @@ def main() -> None:
     end_on_sigterm()
     tell_readings()
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
-    app_of([called] if called in COMMANDS else COMMANDS)()
+    try:
+        app_of([called] if called in COMMANDS else COMMANDS)()
+    finally:
+        gc.freeze()  # the process ends: the collector need not walk what goes with it

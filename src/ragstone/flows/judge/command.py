@@ -71,8 +71,7 @@ def judge(
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
     """
     from ragstone.config import choose
-    from ragstone.flows.judge.judging import judge_sheet, unread_notes
-    from ragstone.flows.judge.place import judges_again, run_folder_of
+    from ragstone.flows.judge.judging import judge_sheet, judges_again, run_folder_of, unread_notes
     from ragstone.judging.leaves import read_no_answer
     from ragstone.stages.forecasting import forecast_judging
     from ragstone.stages.given import sheet_rows

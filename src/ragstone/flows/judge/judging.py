@@ -1,7 +1,8 @@
-"""An answer sheet -> judgements, row by row as they stream past."""
+"""An answer sheet -> judgements, row by row as they stream past; where they go, and what was not read."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TypedDict
@@ -14,17 +15,19 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
+from ragstone.errors import DataError
 from ragstone.judging import Judge, MetricSummary, Tally
-from ragstone.judging.leaves import members_of, read_no_answer
+from ragstone.judging.fields import JOINT_SUFFIX
+from ragstone.judging.leaves import asks_default, members_of, read_no_answer
 from ragstone.judging.savings import CascadeTally
 from ragstone.llm import Caps
-from ragstone.records import Answer, Judgement
+from ragstone.records import NO_MODEL, Answer, Judgement
 from ragstone.report.summary import RunSummary
 from ragstone.stages.given import paths_of, sheet_rows
 from ragstone.stages.judge import count_planned, judge_rows
 from ragstone.stages.notes import fitted_notes, judgements_alone, masking_notes
-from ragstone.tables import check_output, keep_sources
-from ragstone.tables.storage import Place
+from ragstone.tables import check_output, keep_sources, read_rows
+from ragstone.tables.storage import Place, is_shards, local_path, url_of
 
 # What may be missed of a sheet: the field of the longest texts first.
 FIELDS = ("contexts", "reference", "question")
@@ -158,3 +161,63 @@ def unread_notes(
     longest = sorted(lengths, key=lambda name: -lengths[name])
     pairs = zip(lacking, longest, strict=False)
     return [told], [*(part for pair in pairs for part in ("--column", "=".join(pair))), "--force"]
+
+
+def run_folder_of(
+    output: str | None, sheet: Sequence[Path], settings: Settings, *, force: bool
+) -> Path | None:
+    """Return the folder of the run that is written; None where `output` names a file of rows.
+
+    Without an output it is `runs/NAME`, after the sheet; a path without an ending is a folder as it stands.
+    Raises DataError as check_run_folder does.
+    """
+    if output is not None and (is_shards(output) or url_of(output) or Path(output).suffix):
+        return None
+    name = re.sub(r"[^\w.-]+", "-", sheet[0].stem).strip("-.") or "judged"
+    folder = settings.path("runs") / name if output is None else Path(output)
+    check_run_folder(folder, force)
+    return folder
+
+
+def check_run_folder(folder: Path, force: bool) -> None:
+    """Raise DataError where something else stands, before anything is paid for."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file. Give another name with -o, e.g. -o {folder}.jsonl.")
+    if (folder / "manifest.json").is_file() and not force:
+        raise DataError(
+            f"{folder} was written by `ragstone run`, as its settings say. To add a judge, name it in judges "
+            "of [judge] in ragstone.toml and run again; else give another folder or file with -o."
+        )
+
+
+def judges_again(
+    output: str, answers: Iterable[Answer], judges: Sequence[Judge], settings: Settings, *, force: bool
+) -> bool:
+    """Return whether a file holds judgements that the same command made, so that it may be written anew.
+
+    Everything of it comes from the ledger then, but for what has failed. Raises DataError, saying what else
+    it holds, for a file of other judgements.
+    """
+    path = local_path(output)
+    if force or is_shards(output) or url_of(output) or not path.is_file():
+        return False
+    asked = {(row.question_id, row.system) for row in answers}
+    by_name = {judge.name: judge for judge in judges}
+    try:
+        rows = [*read_rows(path, Judgement)]
+    except DataError:
+        return False  # no judgements at all: it is not to be touched
+    for row in rows:
+        judge = by_name.get(row.judge.removesuffix(JOINT_SUFFIX))
+        if judge is None:
+            why = f"it holds judgements by {row.judge} too. Add --judge {row.judge}: nothing is asked twice"
+        elif row.model not in (NO_MODEL, settings.judge.model) and asks_default(judge):
+            why = f"its judgements by {row.judge} were made with {row.model}. Add --model {row.model}"
+        elif (row.question_id, row.system) not in asked:
+            why = f"it holds judgements of answers that are not in the sheet, such as {row.question_id!r}"
+        else:
+            continue
+        raise DataError(
+            f"{output} exists and was not touched: {why}; or give another name, or --force to replace it."
+        )
+    return True

@@ -11,8 +11,7 @@ from ragstone.engine.output import make_folder
 from ragstone.engine.progress import silent
 from ragstone.engine.progress_file import told_on_disk
 from ragstone.errors import DataError
-from ragstone.flows.judge.judging import JudgingOptions, judge_sheet
-from ragstone.flows.judge.place import check_run_folder
+from ragstone.flows.judge.judging import JudgingOptions, check_run_folder, judge_sheet
 from ragstone.judging import Judge
 from ragstone.judging.fields import JOINT_SUFFIX
 from ragstone.judging.leaves import read_no_answer
