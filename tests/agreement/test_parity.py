@@ -3,8 +3,8 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis.strategies import integers, lists, sampled_from, tuples
+from hypothesis import given, settings
+from hypothesis.strategies import lists, sampled_from
 from tests.support.plain_rows import judgement_row
 
 from ragstone.agreement.parity import LanguageCopy, corrected_by_language, language_parity, without_language
@@ -107,16 +107,18 @@ def test_each_judge_has_rows_of_its_own():
     assert [row.difference.low for row in found] == [None, None]  # nothing varies
 
 
-@given(
-    lists(tuples(sampled_from([0.0, 1.0]), sampled_from([0.0, 1.0])), min_size=1, max_size=15), integers(0, 9)
-)
-def test_the_other_way_round_everything_is_turned(pairs, seed):
+PAIR = sampled_from([*product((0.0, 1.0), repeat=2)])
+
+
+@settings(max_examples=20)
+@given(lists(PAIR, min_size=1, max_size=15))
+def test_the_other_way_round_everything_is_turned(pairs):
     scores = {}
     for at, (first, second) in enumerate(pairs):
         scores |= {("en", at): first, ("es", at): second}
     rows, copies = rows_of(scores)
-    [one] = language_parity(rows, copies, seed=seed, resamples=200)
-    [other] = language_parity(rows, copies, base="es", seed=seed, resamples=200)
+    [one] = language_parity(rows, copies, resamples=200)
+    [other] = language_parity(rows, copies, base="es", resamples=200)
     assert one.flips == other.flips
     assert one.difference.value == pytest.approx(-other.difference.value)
     assert one.p == other.p
