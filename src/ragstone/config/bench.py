@@ -29,6 +29,8 @@ import msgspec
 from ragstone.config.retrieval import ChunkSection, Similarity
 from ragstone.config.section import Positive, Section, Temperature
 
+BATCH = 110  # questions whose means are shown together, unless batch_size says otherwise
+
 
 class RetrieversBench(Section, frozen=True, kw_only=True):
     """The grid of `ragstone bench retrievers`: every combination of these.
@@ -45,7 +47,7 @@ class RetrieversBench(Section, frozen=True, kw_only=True):
     rerankers: list[str] = msgspec.field(default_factory=lambda: ["none"])
     k: list[Positive] = msgspec.field(default_factory=lambda: [5, 10])
     measure: str | None = None
-    batch_size: Positive = 110
+    batch_size: Positive = BATCH
 
 
 class LanguagesBench(Section, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from ragstone.config.bench import BATCH
 from ragstone.errors import DataError
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.measures import (
@@ -249,8 +250,6 @@ def measure_cut(
         depth=k,
     )
 
-
-BATCH = 110
 
 Group = Callable[[Question], str | None]
 

@@ -152,5 +152,5 @@ def test_a_page_of_a_file_of_judgements_stands_beside_it(folder, sheet):
 def test_a_report_of_a_sheet_says_how_to_judge_it(folder, sheet):
     ran = ragstone("report", sheet)
     assert ran.code == 2
-    assert f"ragstone judge '{sheet}' --judge coverage" in " ".join(ran.err.split())
+    assert f"ragstone judge '{sheet}' --judge right" in " ".join(ran.err.split())
     assert not list(folder.glob("*.html"))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
+from ragstone.config.bench import BATCH
 from ragstone.errors import DataError
 from ragstone.experiments.leaderboard import (
     Configuration,
@@ -18,7 +19,6 @@ from ragstone.experiments.leaderboard import (
 from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.evaluate import (
-    BATCH,
     QueryMeasures,
     batches_of,
     groups_by_lang,
