@@ -394,3 +394,22 @@ def test_a_model_that_fails_on_a_proposal_says_so_and_the_rest_goes_on(project, 
     assert candidate(found, "prompt 1").state == "refused"
     assert "no proposals here" in candidate(found, "prompt 1").why
     assert found.verdict == "better"
+
+
+def test_rows_that_a_helper_was_fitted_on_measure_nothing(project):
+    project(contained=True)
+    rows = [json.loads(line) for line in project.labels.read_text().splitlines()]
+    seen = [row["question"] for row in rows[:60]]
+    digests = json.dumps([question_digest("", question) for question in seen])
+    helper = project.file.with_name("fitted.toml")
+    helper.write_text(
+        f'name = "fitted"\nversion = 1\nkind = "lexical"\nmetric = "correctness"\nmeasure = "containment"\n'
+        f'inputs = ["reference", "answer"]\nscale = [0, 1]\nsource = "made for tests"\ntuned_on = {digests}\n'
+    )
+    found = project.learn(helpers=[helper], methods=["stack"])
+    assert found.n_dev + found.n_test == len(rows) - len(seen)
+    assert found.tested.n == found.n_test
+    with pytest.raises(ConfigError, match=r"containment asks no model\. Take out 'by openai/fake'"):
+        project.learn(helpers=["containment by openai/fake"])
+    with pytest.raises(DataError, match=r"max_words gave none of the .* labelled answers a score"):
+        project.learn("max_words")

@@ -46,6 +46,7 @@ from ragstone.flows.develop.learning.rows import (
     check_rows,
     learning_rows,
     measured_candidate,
+    untouched,
     worths_of_result,
     yes_from_of,
 )
@@ -96,6 +97,19 @@ class LearningTask(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             )
         return learning_rows(found, self.file.judge, self.scale, seed=seed, n_folds=FOLDS, unit=unit)
 
+    def both(self, seed: int) -> tuple[LearningRows, LearningRows]:
+        """Return the rows of dev and of test. Raises DataError for labels that nothing can be learned from.
+
+        Rows are left out that a helper was fitted on, and of the test part those that the judge was: what was
+        fitted on an answer can say nothing about it.
+        """
+        helpers = [one.member.inner for one in self.helpers]
+        rows = self.rows("dev", seed)
+        closed = untouched(self.rows("test", seed, rows.unit), [self.file.judge, *helpers])
+        rows = untouched(rows, helpers)
+        check_rows(rows, closed, self.labelled.name)
+        return rows, closed
+
 
 async def learn(task: LearningTask, session: Session, store: DevelopmentStore, who: str) -> Learning:
     """Return what was learned; where it is better on the test part, the new version is written.
@@ -104,9 +118,7 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
     from, ModelError when no call can succeed.
     """
     seed = session.settings.run.seed
-    rows = task.rows("dev", seed)
-    closed = task.rows("test", seed, rows.unit)
-    check_rows(rows, closed, task.labelled.name)
+    rows, closed = task.both(seed)
     before = await judged_whole(task.file.judge, rows, session, yes_from=rows.unit.yes_from)
     found = Learning(
         labels=task.labelled.name,
@@ -122,6 +134,12 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
     )
     if before.cut_off:
         return msgspec.structs.replace(found, cut_off=True)
+    if np.isnan(before.scores).all():
+        first = before.judgements[0]
+        raise DataError(
+            f"{first.judge} gave none of the {len(rows.answers)} labelled answers a score ({first.status}: "
+            f"{first.error or first.rationale}). Learn with a judge that can judge them."
+        )
     results = await _candidates(task, rows, before, session)
     candidates = [
         measured_candidate(one, before, rows, lambda judge: candidate_text(task.file, judge))
@@ -355,6 +373,8 @@ def _helper(given: str) -> Helper:
     name, by, model = ("", "", "") if given.endswith(".toml") else given.rpartition(" by ")
     place = name if by else given
     judge = load_judge(place)
+    if model and not judge.needs_model:
+        raise ConfigError(f"{given!r}: {judge.name} asks no model. Take out 'by {model}'.")
     member = Member(judge=placed_name(place), model=model or None, loaded=judge)
     return Helper(member=member, model=model or None)
 
@@ -363,9 +383,7 @@ def forecast_learning(task: LearningTask, settings: Settings) -> Forecast:
     """Return what learning would ask at most; nobody is asked."""
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        rows = task.rows("dev", settings.run.seed)
-        closed = task.rows("test", settings.run.seed, rows.unit)
-        check_rows(rows, closed, task.labelled.name)
+        rows, closed = task.both(settings.run.seed)
         judge = task.file.judge
         forecaster.assumptions[FORECAST_NOTE] = None
         await judged_whole(judge, rows, session)

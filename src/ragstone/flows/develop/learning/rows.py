@@ -21,6 +21,7 @@ from ragstone.config import AgreementMeasure
 from ragstone.errors import DataError
 from ragstone.flows.develop.labelled import LabelledSet
 from ragstone.judging import Judge
+from ragstone.judging.examples import is_tuned_on
 from ragstone.judging.finding import CallCost, add_costs
 from ragstone.judging.fitting import Flags
 from ragstone.judging.stack import StackJudge
@@ -149,6 +150,25 @@ def worths_of_result(found: CandidateResult, rows: LearningRows) -> Floats:
         return rows.worths(found.scores, None)
     said = np.where(np.isnan(found.scores), np.nan, (found.scores >= found.yes_from).astype(np.float64))
     return worths_of(said, rows.human, rows.unit.measure, rows.unit.span)
+
+
+def untouched(rows: LearningRows, judges: Sequence[Judge]) -> LearningRows:
+    """Return the rows on whose questions none of these judges, nor a judge within them, was fitted."""
+    made = [one for judge in judges for one in (judge, *_within(judge))]
+    kept = [n for n, row in enumerate(rows.answers) if not any(is_tuned_on(one, row) for one in made)]
+    return msgspec.structs.replace(
+        rows,
+        answers=[rows.answers[n] for n in kept],
+        humans=[rows.humans[n] for n in kept],
+        clusters=[rows.clusters[n] for n in kept],
+        human=rows.human[kept],
+        group=rows.group[kept],
+        fold=rows.fold[kept],
+    )
+
+
+def _within(judge: Judge) -> list[Judge]:
+    return [one for member in judge.members for one in (member.inner, *_within(member.inner))]
 
 
 def reasons_of(rows: LearningRows, n: int) -> list[str]:
