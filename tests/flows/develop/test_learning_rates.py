@@ -8,7 +8,7 @@ from ragstone.flows.develop.learning.learning import learn_judge
 
 pytestmark = pytest.mark.simulation
 
-SHUFFLED, PLANTED = 30, 18  # trials; 200 and 100 were run for docs/judge-development.md
+SHUFFLED, PLANTED = 30, 18  # trials; 200 of each were run for docs/judge-development.md
 GAIN = 1 / 6  # half of the answers are bad, and the judge is wrong about a third of these
 CURES = ("prompt", "examples", None)
 
