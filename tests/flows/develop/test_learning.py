@@ -409,6 +409,7 @@ def test_rows_that_a_helper_was_fitted_on_measure_nothing(project):
     found = project.learn(helpers=[helper], methods=["stack"])
     assert found.n_dev + found.n_test == len(rows) - len(seen)
     assert found.tested.n == found.n_test
+    assert project.learn(helpers=["containment"], methods=["stack"]).verdict in ("better", "no better")
     with pytest.raises(ConfigError, match=r"containment asks no model\. Take out 'by openai/fake'"):
         project.learn(helpers=["containment by openai/fake"])
     with pytest.raises(DataError, match=r"max_words gave none of the .* labelled answers a score"):

@@ -370,8 +370,9 @@ def learning_task(run: LearningRun, labelled: LabelledSet, store: DevelopmentSto
 
 def _helper(given: str) -> Helper:
     """Return another judge that is named, as `NAME by MODEL` where it asks a model of its own."""
-    name, by, model = ("", "", "") if given.endswith(".toml") else given.rpartition(" by ")
-    place = name if by else given
+    place, by, model = given.rpartition(" by ")
+    if not by or given.endswith(".toml"):
+        place, model = given, ""
     judge = load_judge(place)
     if model and not judge.needs_model:
         raise ConfigError(f"{given!r}: {judge.name} asks no model. Take out 'by {model}'.")
