@@ -24,7 +24,7 @@ example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
 	PATH="$(abspath $(BIN)):$$PATH" examples/$(NAME)/run.sh
 
 # Compiled modules are kept, for hundreds of tests start Python again. A test that hangs is ended with the stacks of
-# its threads. tests/conftest.py counts the workers; threads that wait for each other sleep (decision 49). The markers
+# its threads. tests/conftest.py counts the workers; threads that wait for each other sleep (decision 50). The markers
 # are explained in pyproject.toml.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --timeout 300
 SLOW = model or browser or server or docs or simulation or kill

@@ -154,7 +154,7 @@ MISTAKES = {
     ),
     "a key of another kind of retriever": (
         "[retrievers.mine]\nkind = 'dense'\nweights = [1]\n",
-        ":3: unknown key 'weights'. Known: api_key_env, collection, embedder, index, url.",
+        ":3: unknown key 'weights'. Known: api_key_env, collection, embedder, index, similarity, url.",
     ),
     "a retriever without its kind": (
         "[retrievers]\nmine = { index = 'faiss' }\n",

@@ -3,7 +3,7 @@
 The blocks of a page run in order, in one folder: that of `ragstone new`, with a few files more (see
 `folder`). Every model is the fake endpoint. A line of `sh` that is neither run nor known fails, and so does a
 block of an unknown kind. A block whose paragraph says "Save this as `NAME`:" is written to that file. A block
-of kind `text checked` is what the block of `sh` before it prints.
+of kind `text checked` is what the block before it prints; a line "…" stands for lines left out.
 """
 
 import ast
@@ -13,6 +13,7 @@ import importlib.util
 import os
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -97,6 +98,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpe
     sheet = [msgspec.structs.replace(answer, contexts=contexts, metadata=None) for answer in answers]
     write_rows("answers.jsonl", sheet, records.Answer)
     write_rows("labels.jsonl", islice(read_rows("labelled.jsonl", records.Label), 20), records.Label)
+    others = shutil.ignore_patterns("runs", "assistant", "notebooks", ".ragstone", "__pycache__")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=others)
     (tmp_path / "manuals").mkdir()
     (tmp_path / "manuals" / "wheat.md").write_text("# Wheat\n\nWheat is sown in October.\n")
     return tmp_path
@@ -123,8 +126,20 @@ def test_every_block_of_the_page_runs(page, folder, capsys):
 
 
 def check_printed(page: Path, block: Block, printed: str) -> None:
-    """Check that a block is what was printed; RAGSTONE_UPDATE_GOLDEN=1 writes it anew."""
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
+    """Check that a block is what was printed or, around lines "…", parts of it in their order.
+
+    RAGSTONE_UPDATE_GOLDEN=1 writes anew what is shown whole.
+    """
+    if "\n…\n" in f"\n{block.text}":
+        rest = "\n".join(timeless(printed))
+        for part in filter(str.strip, f"\n{block.text}".split("\n…\n")):
+            found = "\n".join(timeless(part.strip("\n")))
+            assert found in rest, (
+                f"{page.name} shows what is not printed now, in this order:\n{part}\n\n{rest}"
+            )
+            rest = rest.partition(found)[2]
+    elif os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
+        assert block.text.strip(), f"{page.name}: write a word into the block that is to be filled"
         shown = "".join(f"{line}\n" for line in lines_of(printed))
         page.write_text(page.read_text(encoding="utf-8").replace(block.text, shown), encoding="utf-8")
     else:
@@ -139,8 +154,8 @@ def lines_of(text: str) -> list[str]:
 
 
 def timeless(text: str) -> list[str]:
-    """Return the lines without the seconds that something took, which differ from run to run."""
-    return [re.sub(r"\b\d+\.\d+ s\b", "… s", line) for line in lines_of(text)]
+    """Return the lines without what something took, which differs from run to run, as do widths of columns."""
+    return [re.sub(r"\b[\d.]+ m?s\b", "… s", re.sub(r" {2,}", "  ", line)) for line in lines_of(text)]
 
 
 def save(block: Block) -> None:

