@@ -154,7 +154,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def timeless(text: str) -> list[str]:
-    """Return the lines without what something took, which differs from run to run, as do widths of columns."""
+    """Return the lines without what something took: it differs from run to run, and so do widths."""
     return [re.sub(r"\b[\d.]+ m?s\b", "… s", re.sub(r" {2,}", "  ", line)) for line in lines_of(text)]
 
 
