@@ -48,7 +48,11 @@ def overlap_table(
         (Column("95 % interval", short="interval"), lambda bar: interval(bar.share)),
     ]
     return table_of(
-        "Errors of one and of both", bars, columns, kind="bars blame", group=lambda bar: bar.group
+        "Questions that one alone and both get wrong",
+        bars,
+        columns,
+        kind="bars blame",
+        group=lambda bar: bar.group,
     )
 
 
