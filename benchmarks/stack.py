@@ -130,9 +130,14 @@ def halves(asked: Asked, evouna: Pack) -> None:
     for name, values in {**{name: evouna.scores[name] for name in BESIDE}, "right": likely}.items():
         print(f"  {name}: AUC {roc_auc(evouna.grade, values):.4f}")
     calibration(likely, evouna.yes)
+    speed(asked, evouna)
+
+
+def speed(asked: Asked, pack: Pack) -> None:
+    """Print the CPU that right takes of an answer."""
     started = time.process_time()
-    ragstone.judge(evouna.answers, judges=["right"], settings=asked.settings)
-    print(f"  right: {1000 * (time.process_time() - started) / len(side):.2f} ms of CPU an answer")
+    ragstone.judge(pack.answers, judges=["right"], settings=asked.settings)
+    print(f"  right: {1000 * (time.process_time() - started) / len(pack.answers):.2f} ms of CPU an answer")
 
 
 def compare(said: dict[str, Flags], pack: Pack) -> None:
@@ -169,6 +174,7 @@ def elsewhere(asked: Asked, evouna: Pack, weights: StackWeights) -> None:
     for name, values in {**{name: saf.scores[name] for name in BESIDE}, "right": likely}.items():
         rank = spearman(saf.grade, values)
         print(f"  {name}: Spearman with the grade {rank:.3f}, AUC {auc_of(saf, values)}")
+    speed(asked, saf)
     pairs = load("ragchecker_meta/pairs.jsonl")
     better = np.array([np.mean(pair["human_label"]["correctness"]) for pair in pairs])
     print(f"\nRAGChecker, {len(pairs)} pairs: Spearman of the difference with people's preference")

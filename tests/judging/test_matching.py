@@ -1,3 +1,6 @@
+from collections import Counter
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,6 +45,12 @@ def test_a_rare_word_counts_more_than_one_that_most_texts_hold():
         ("Skorpio", "Scorpio", 8 / 12),  # ko or rp pi io of six pairs each: 2 x 4 / 12 (or, rp, pi, io)
         ("the Chinese", "China", 0.0),  # ch hi in of 4 and 6: 2 x 3 / 10 = 0.6, too little
         ("irrigating", "irrigation", 0.85),  # irrig is more than seven of nine pairs: 14 / 18
+        (
+            "yananan",
+            "xanana",
+            8 / 11,
+        ),  # an na twice each, of six and five pairs: a pair counts as often as it is there
+        ("yanan", "xanana", 6 / 9),  # an na an, of four and five
         ("Hydrangeas", "hydro", 0.0),  # hydra and hydro differ in the fifth letter
         ("in 1913", "1912", 0.0),
         ("in 1912", "1912", 1.0),
@@ -93,6 +102,14 @@ def test_both_lie_between_0_and_1_and_whatever_is_said_again_matches(answer, ref
     assert 0 <= match(answer, reference, question) <= 1 + 1e-9
     assert 0 <= (focus(answer, reference, question) or 0) <= 1 + 1e-9
     assert match(f"{answer} {reference} {answer}", reference, question) == pytest.approx(1)
+
+
+@given(st.text("abc", min_size=4, max_size=12), st.text("abc", min_size=4, max_size=12))
+def test_two_words_are_as_alike_as_their_pairs_of_letters(word, other):
+    own, theirs = (Counter(map("".join, pairwise(one))) for one in (word, other))
+    dice = 2 * (own & theirs).total() / (own.total() + theirs.total())
+    expected = max(dice if dice >= 0.65 else 0.0, 0.85 * (len(word) > 4 and word[:5] == other[:5]))
+    assert match(other, word, "") == pytest.approx(1.0 if word == other else expected)
 
 
 @given(TEXTS, TEXTS)

@@ -7,8 +7,10 @@ compared as values, whatever they are written like, and only exactly.
 import functools
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import add
 from typing import Literal, NamedTuple
 
 from ragstone.config import read_library
@@ -36,11 +38,15 @@ def words(text: str) -> tuple[str, ...]:
 
 
 class HeldWords(NamedTuple):
-    """The words of a text, how often each is there, and where to look for words like another."""
+    """The words of a text, how often each is there, and where to look for words like another.
+
+    found: what `_alike` found in it; alternatives of a reference share most of their words.
+    """
 
     counts: Counter[str]
     beginnings: dict[str, list[str]]
-    pairs: dict[str, list[tuple[str, int]]]
+    pairs: dict[str, list[str]]
+    found: dict[str, dict[str, float]]
 
 
 def match(answer: str, reference: str, question: str) -> float:
@@ -98,7 +104,7 @@ def spoken(text: str) -> tuple[str, ...]:
 
     Arabic words are without their article. Beyond such words nothing is read: "1.5 million" stays as it is.
     """
-    return tuple(_joined(_read(_bare(word)) for word in words(text)))
+    return tuple(_joined(map(_read, words(text))))
 
 
 def _bare(word: str) -> str:
@@ -113,7 +119,9 @@ class NumberWord(NamedTuple):
     part: Literal["unit", "tens", "scale"] | None = None
 
 
+@functools.lru_cache(maxsize=4096)
 def _read(word: str) -> NumberWord:
+    word = _bare(word)
     digits = NUMBER.fullmatch(word)
     if digits is None:
         return _numbers().get(word) or NumberWord(word)
@@ -171,41 +179,59 @@ def _weights() -> dict[str, float]:
     return {word: int(step) / STEPS for step, listed in table.items() for word in listed.split()}
 
 
-def _is_number(word: str) -> bool:
-    return any(map(str.isdigit, word))
-
-
 @functools.lru_cache(maxsize=16)  # an answer is compared with each alternative of its reference
 def _held(text: str) -> HeldWords:
-    held = HeldWords(Counter(spoken(text)), {}, {})
+    held = HeldWords(Counter(spoken(text)), {}, defaultdict(list), {})
     for word in held.counts:
-        if len(word) < FEWEST_LETTERS or _is_number(word):
-            continue
-        if len(word) >= PREFIX:
+        pairs = _pairs(word)
+        if pairs and len(word) >= PREFIX:
             held.beginnings.setdefault(word[:PREFIX], []).append(word)
-        for pair, n in _pairs(word).items():
-            held.pairs.setdefault(pair, []).append((word, n))
+        for pair in pairs:
+            # A pair's second place in a word counts where the pair itself does.
+            if len(held.pairs[pair[:2]]) < MOST_SHARING or held.pairs[pair[:2]][-1] is word:
+                held.pairs[pair].append(word)
     return held
 
 
 @functools.lru_cache(maxsize=4096)
-def _pairs(word: str) -> Counter[str]:
-    return Counter(word[at : at + 2] for at in range(len(word) - 1))
+def _pairs(word: str) -> tuple[str, ...]:
+    """Return the pairs of letters by which a word is found in another form, none of a number or a short word.
+
+    All differ: one that comes again has its number behind it, so that two words share as many pairs as are
+    equal.
+    """
+    if len(word) < FEWEST_LETTERS or any(map(str.isdigit, word)):
+        return ()
+    pairs = tuple(map(add, word, word[1:]))
+    if len(set(pairs)) == len(pairs):
+        return pairs
+    seen: Counter[str] = Counter()
+    numbered = []
+    for pair in pairs:
+        seen[pair] += 1
+        numbered.append(pair if seen[pair] == 1 else f"{pair}{seen[pair]}")
+    return tuple(numbered)
 
 
 def _alike(word: str, held: HeldWords) -> dict[str, float]:
     """Return the words of a text that count as this one, with how much; itself alone where it is there."""
-    if word in held.counts:
-        return {word: 1.0}
-    if len(word) < FEWEST_LETTERS or _is_number(word):
+    found = held.found.get(word)
+    if found is None:
+        found = held.found[word] = {word: 1.0} if word in held.counts else _other_forms(word, held)
+    return found
+
+
+def _other_forms(word: str, held: HeldWords) -> dict[str, float]:
+    pairs = _pairs(word)
+    if not pairs:
         return {}
-    shared: Counter[str] = Counter()
-    for pair, n in _pairs(word).items():
-        for other, m in held.pairs.get(pair, ())[:MOST_SHARING]:
-            shared[other] += min(n, m)
-    dice = {other: 2 * n / (len(word) + len(other) - 2) for other, n in shared.items()}
-    found = {other: share for other, share in dice.items() if share >= LEAST_ALIKE}
-    for other in held.beginnings.get(word[:PREFIX], ())[:MOST_SHARING] if len(word) >= PREFIX else ():
+    shared = Counter(chain.from_iterable(held.pairs[pair] for pair in pairs if pair in held.pairs))
+    found = {
+        other: share
+        for other, n in shared.items()
+        if (share := 2 * n / (len(word) + len(other) - 2)) >= LEAST_ALIKE
+    }
+    for other in held.beginnings.get(word[:PREFIX], ())[:MOST_SHARING]:
         found[other] = max(SAME_BEGINNING, found.get(other, 0.0))
     return found
 
