@@ -109,7 +109,7 @@ class _Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _rows(table: str) -> list[str]:
     """Return the rows of providers.toml or prices.toml, each as its text."""
     text = shipped("ragstone.llm", f"{table}s.toml").read_text("utf-8")
-    return [f"[[{table}]]{row}" for row in re.split(rf"^\[\[{table}\]\]", text, flags=re.MULTILINE)[1:]]
+    return [f"[[{table}]]{row}" for row in f"\n{text}".split(f"\n[[{table}]]")[1:]]
 
 
 def _parsed(rows: Iterable[str]) -> _Tables:

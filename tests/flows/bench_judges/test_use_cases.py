@@ -121,6 +121,7 @@ def test_a_use_case_without_its_judgements_is_told(first):
 
 
 @pytest.mark.pack
+@pytest.mark.simulation
 def test_orders_of_five_systems_that_answered_trivia_are_those_of_the_docs(shared_data, folder):
     (folder / "ragstone.toml").write_text(
         f'[bench.judges]\nsheet = "{shared_data}/evouna/tq600.jsonl"\nmeasure = "Spearman"\n'

@@ -8,7 +8,8 @@ from ragstone.flows.develop.learning.learning import learn_judge
 
 pytestmark = pytest.mark.simulation
 
-SHUFFLED, PLANTED = 30, 18  # trials; 200 of each were run for docs/judge-development.md
+SHUFFLED, PLANTED = 20, 12  # trials; 200 of each were run for docs/judge-development.md
+HELD = 8  # of 12: an interval that holds the gain in 90 % of trials holds it in fewer once in 230 times
 GAIN = 1 / 6  # half of the answers are bad, and the judge is wrong about a third of these
 CURES = ("prompt", "examples", None)
 
@@ -45,4 +46,4 @@ def test_on_labels_that_say_nothing_an_improvement_is_claimed_in_one_trial_of_tw
 def test_a_planted_bias_is_mended_and_the_interval_holds_the_gain(tmp_path, fake_openai):
     trials = [planted_trial(tmp_path / str(seed), fake_openai, seed) for seed in range(PLANTED)]
     assert sum(mended for mended, _ in trials) >= 0.9 * PLANTED
-    assert sum(held for _, held in trials) >= 0.9 * PLANTED
+    assert sum(held for _, held in trials) >= HELD
