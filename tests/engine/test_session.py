@@ -9,7 +9,7 @@ import pytest
 from tests.support.scripts import embed_words, fail
 
 from ragstone.config import AnswerSection, ChunkSection, DocumentsSection, QuestionsSection, RetrieveSection
-from ragstone.engine.session import open_session
+from ragstone.engine.session import SessionOptions, open_session
 from ragstone.llm import CallFailed, Caps
 from ragstone.records import Answer, Chunk, Question
 from ragstone.stages.answer import forecast_answering
@@ -32,7 +32,7 @@ def settings_of(fake, root: Path, **table):
 
 
 async def ranked(settings, **options):
-    async with open_session(settings, **options) as session:
+    async with open_session(settings, SessionOptions(**options)) as session:
         rankings = await rank_questions(QUESTIONS, CHUNKS, session)
         return rankings, session.calls()
 

@@ -26,7 +26,7 @@ from ragstone.config import (
     Settings,
     SheetSystem,
 )
-from ragstone.engine.session import open_session
+from ragstone.engine.session import SessionOptions, open_session
 from ragstone.errors import ConfigError, ModelError
 from ragstone.flows.answer.answering import answer_to_file
 from ragstone.flows.run.forecast import forecast_run
@@ -69,7 +69,7 @@ def settings_of(root, name="mine", **systems):
 
 
 async def made(settings, name="mine", questions=QUESTIONS, rankings=(), chunks=(), counts=None, **options):
-    async with open_session(settings, **options) as session:
+    async with open_session(settings, SessionOptions(**options)) as session:
         rows = [
             row async for row in system_rows(name, questions, rankings, chunks, session, from_ledger=counts)
         ]

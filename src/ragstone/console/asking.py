@@ -4,17 +4,20 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import typer
 
 from ragstone.console import options
+from ragstone.console.bars import bars
 from ragstone.console.printing import OVER_BUDGET, UNSCORED, WRONG_USE, say, show, show_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ragstone.config import EngineKind, Settings
+    from ragstone.engine.progress import Progress
+    from ragstone.engine.session import SessionOptions
     from ragstone.llm import Caps
     from ragstone.llm.forecast import Forecast
     from ragstone.records import Status
@@ -24,6 +27,15 @@ if TYPE_CHECKING:
 MOST_USD = 1.0
 MOST_CALLS = 1000
 MOST_UNPRICED_CALLS = 100
+
+
+class CallLimits(TypedDict):
+    """How models are asked, as functions of the Python interface take it."""
+
+    budget: str | None
+    deadline: str | None
+    offline: bool
+    progress: "Progress"
 
 
 class Asking(NamedTuple):
@@ -52,6 +64,23 @@ class Asking(NamedTuple):
         from ragstone.llm import parse_caps
 
         return parse_caps(self.budget, self.deadline)
+
+    @property
+    def session(self) -> "SessionOptions":
+        """How a session asks models, with bars. Raises ConfigError for caps that are no amount."""
+        from ragstone.engine.session import SessionOptions
+
+        return SessionOptions(self.caps, self.offline, self.batch, bars)
+
+    @property
+    def limits(self) -> CallLimits:
+        """The same for functions of the Python interface."""
+        return {
+            "budget": self.budget,
+            "deadline": self.deadline,
+            "offline": self.offline,
+            "progress": bars,
+        }
 
     def settings(self) -> "Settings":
         """Return the settings of the file, in which stages run where and as the command says.

@@ -23,6 +23,8 @@ from ragstone.errors import plural as plural
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
+    from ragstone.report.document import ReportDocument
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -171,6 +173,16 @@ def show_json(value: object) -> None:
     if (sys.stdout.encoding or "utf-8").lower() not in ("utf-8", "utf8"):
         text = json.dumps(json.loads(text), indent=2)
     sys.stdout.write(text + "\n")
+
+
+def show_found(found: object, document: "Callable[[], ReportDocument]", *, json: bool) -> None:
+    """Show what a command found: as JSON, or as the document that is made of it."""
+    from ragstone.report.render.terminal import render_terminal
+
+    if json:
+        show_json(found)
+    else:
+        show(render_terminal(document()))
 
 
 @functools.cache

@@ -40,6 +40,21 @@ class WorkerShare(NamedTuple):
     listening: bool = False
 
 
+class SessionOptions(NamedTuple):
+    """How a session asks models: within which caps, or the ledger alone; by batch; and who shows how far.
+
+    batch: calls go through the provider's batch API.
+    """
+
+    caps: Caps = Caps()
+    offline: bool = False
+    batch: bool = False
+    progress: Progress = silent
+
+
+PLAIN = SessionOptions()
+
+
 class Session:
     """What stages share; each thing is opened when it is first needed."""
 
@@ -47,20 +62,17 @@ class Session:
         self,
         settings: Settings,
         stack: AsyncExitStack,
-        caps: Caps,
-        offline: bool,
-        progress: Progress,
+        how: SessionOptions,
         *,
         forecaster: Forecaster | None = None,
-        batch: bool = False,
         serving: bool = False,
         worker: WorkerShare | None = None,
     ) -> None:
         self.settings = settings
-        self.budget = Budget(caps) if worker is None else worker.budget
-        self.progress = progress
+        self.budget = Budget(how.caps) if worker is None else worker.budget
+        self.progress = how.progress
         # Whether calls are put off and answered many at a time: see rounds.py.
-        self.batching = batch or (forecaster is None and worker is None and bool(in_rounds_of(settings)))
+        self.batching = how.batch or (forecaster is None and worker is None and bool(in_rounds_of(settings)))
         self.call_log = CallLog(listening=worker is not None and worker.listening)
         self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
         self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
@@ -78,12 +90,12 @@ class Session:
             stack,
             self.budget,
             self._open_ledger,
-            offline=offline,
+            offline=how.offline,
             # A forecast asks nobody, and counts the calls that a run would make again.
-            keep_failures=settings.ledger.keep_failures or (offline and forecaster is None),
+            keep_failures=settings.ledger.keep_failures or (how.offline and forecaster is None),
             retry_policy=SERVING if serving else RUN,
             wrap=None if forecaster is None else forecaster.listen,
-            batch_progress=self._bar if batch else None,
+            batch_progress=self._bar if how.batch else None,
             process=self._process,
         )
 
@@ -236,29 +248,23 @@ def in_rounds_of(settings: Settings) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def open_session(
-    settings: Settings,
-    *,
-    caps: Caps | None = None,
-    offline: bool = False,
-    batch: bool = False,
-    serving: bool = False,
-    progress: Progress = silent,
+    settings: Settings, how: SessionOptions = PLAIN, *, serving: bool = False
 ) -> AsyncIterator[Session]:
     """Give a session; at the end of the block calls are over and the ledger is flushed.
 
-    batch: calls go through the provider's batch API. serving: for people who wait, for as long as a server
-    runs: what they ask is kept in memory alone, a call that fails is given up soon, and a model that was down
-    is asked again some seconds later. Raises ConfigError for a batch offline.
+    serving: for people who wait, for as long as a server runs: what they ask is kept in memory alone, a call
+    that fails is given up soon, and a model that was down is asked again some seconds later. Raises
+    ConfigError for a batch offline.
     """
-    if batch and offline:
+    if how.batch and how.offline:
         raise ConfigError("--batch submits calls, and --offline forbids them: give one of the two.")
-    if batch and settings.engine.kind == "ray":
+    if how.batch and settings.engine.kind == "ray":
         raise ConfigError(
             "--batch has the provider do the calls, and --engine ray the workers of a cluster: give one of "
             "the two. With --batch this process is enough."
         )
     async with AsyncExitStack() as stack:
-        yield Session(settings, stack, caps or Caps(), offline, progress, batch=batch, serving=serving)
+        yield Session(settings, stack, how, serving=serving)
 
 
 @contextlib.asynccontextmanager
@@ -266,7 +272,17 @@ async def open_forecast(settings: Settings, forecaster: Forecaster) -> AsyncIter
     """Give a session that makes no call: the forecaster hears what stages would ask."""
     here = choose(settings, "engine", kind="local")
     async with AsyncExitStack() as stack:
-        yield Session(here, stack, Caps(), True, silent, forecaster=forecaster)
+        yield Session(here, stack, SessionOptions(offline=True), forecaster=forecaster)
+
+
+def run_in_session(settings: Settings, how: SessionOptions, work: Callable[[Session], Awaitable[Out]]) -> Out:
+    """Return what `work` gives in a session of its own, from a script or from a notebook."""
+
+    async def run() -> Out:
+        async with open_session(settings, how) as session:
+            return await work(session)
+
+    return run_sync(run())
 
 
 def forecast_of(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:

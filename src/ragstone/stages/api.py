@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import open_session
+from ragstone.engine.session import Session, SessionOptions, run_in_session
 from ragstone.errors import DataError
 from ragstone.judging.leaves import read_no_answer
 from ragstone.llm import parse_caps
@@ -63,13 +62,12 @@ def retrieve(
         where=where and dict(where),
         match=match and list(match),
     )
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
 
-    async def work() -> Rows[Ranking]:
-        caps = parse_caps(budget, deadline)
-        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
-            return Rows(await rank_questions(asked, chunks, session, documents=documents), Ranking)
+    async def work(session: Session) -> Rows[Ranking]:
+        return Rows(await rank_questions(asked, chunks, session, documents=documents), Ranking)
 
-    return run_sync(work())
+    return run_in_session(chosen, how, work)
 
 
 def answer(
@@ -107,21 +105,18 @@ def answer(
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
     chosen, callables = chosen_system(chosen, system, built_in=prompt is not None)
+    how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
 
-    async def work() -> Rows[Answer]:
-        caps = parse_caps(budget, deadline)
-        async with open_session(
-            chosen, caps=caps, offline=offline, batch=batch, progress=progress
-        ) as session:
-            session.callables |= callables
-            from_ledger: Counter[str] = Counter()
-            made = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
-            rows = Rows([row async for row in made], Answer)
-            for note in kept_notes(rows, from_ledger, chosen):
-                LOG.warning(note)
-            return rows
+    async def work(session: Session) -> Rows[Answer]:
+        session.callables |= callables
+        from_ledger: Counter[str] = Counter()
+        made = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
+        rows = Rows([row async for row in made], Answer)
+        for note in kept_notes(rows, from_ledger, chosen):
+            LOG.warning(note)
+        return rows
 
-    return run_sync(work())
+    return run_in_session(chosen, how, work)
 
 
 def judge(
@@ -157,16 +152,13 @@ def judge(
         rows = list(answers_or_questions(lambda kind: parse_rows(held, kind, columns=columns)))
     else:
         rows = parse_rows(answers, Answer, columns=columns)
+    how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
 
-    async def work() -> Rows[Judgement]:
-        caps = parse_caps(budget, deadline)
-        async with open_session(
-            chosen, caps=caps, offline=offline, batch=batch, progress=progress
-        ) as session:
-            judged = judge_rows(lambda: rows, found, session, len(rows))
-            return Rows([row async for row in judged], Judgement)
+    async def work(session: Session) -> Rows[Judgement]:
+        judged = judge_rows(lambda: rows, found, session, len(rows))
+        return Rows([row async for row in judged], Judgement)
 
-    return run_sync(work())
+    return run_in_session(chosen, how, work)
 
 
 def _questions(

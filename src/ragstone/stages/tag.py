@@ -13,11 +13,11 @@ from ragstone.corpus.model_tags import TagChoice, choose_tags, merge_spellings, 
 from ragstone.corpus.tags import Tag, load_tags, match_tags, with_tags
 from ragstone.corpus.topics import Labels, group_texts, topic_names, topic_terms, unique_names
 from ragstone.embedding.model import NotEmbedded
-from ragstone.engine.local import map_in_order, run_sync
+from ragstone.engine.local import map_in_order
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_forecast, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError, DataError
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Chunk, Document, Status
 from ragstone.report.summary import Calls
@@ -107,39 +107,24 @@ def tag(
         embedder=embedder,
         model=model,
     )
-    caps = parse_caps(budget, deadline)
-    return tag_in_session(
-        rows, wanted, settings or load_settings(), caps=caps, offline=offline, progress=progress
-    )
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return tag_in_session(rows, wanted, settings or load_settings(), how)
 
 
 def tag_in_session(
-    rows: Sequence[Taggable],
-    wanted: Tagging,
-    settings: Settings,
-    *,
-    caps: Caps | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
+    rows: Sequence[Taggable], wanted: Tagging, settings: Settings, how: SessionOptions
 ) -> tuple[list[Taggable], TaggingSummary]:
     """Return what `tag` returns, for what is wanted, in a session of its own."""
-
-    async def work() -> tuple[list[Taggable], TaggingSummary]:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            return await tag_rows(rows, wanted, session)
-
-    return run_sync(work())
+    return run_in_session(settings, how, lambda session: tag_rows(rows, wanted, session))
 
 
 def forecast_tagging(rows: Sequence[Taggable], wanted: Tagging, settings: Settings) -> Forecast:
     """Return what tagging these rows would ask of models. Raises what `tag` raises before a call."""
 
-    async def work() -> Forecast:
-        async with open_forecast(settings, Forecaster()) as session:
-            await tag_rows(rows, wanted, session)
-            return session.forecast()
+    async def work(session: Session, _forecaster: Forecaster) -> None:
+        await tag_rows(rows, wanted, session)
 
-    return run_sync(work())
+    return forecast_of(settings, work)
 
 
 async def tag_rows(

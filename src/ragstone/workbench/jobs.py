@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.engine.progress import Advance, State
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import Session, SessionOptions, open_session
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.llm import Caps
 
@@ -69,7 +69,7 @@ class JudgeRun:
             self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
             if self._stopped:
                 raise asyncio.CancelledError
-            async with open_session(settings, caps=caps, progress=self._progress) as session:
+            async with open_session(settings, SessionOptions(caps, progress=self._progress)) as session:
                 self._spent = session.state
                 self._state.number = await work(session)
 

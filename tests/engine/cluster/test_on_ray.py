@@ -10,6 +10,7 @@ from tests.support.ray import kill_a_worker
 from tests.support.scripts import fail, in_turn
 
 from ragstone.config import Settings, choose
+from ragstone.engine.session import PLAIN, SessionOptions
 from ragstone.errors import ConfigError, ModelError
 from ragstone.flows.judge.judging import judge_sheet
 from ragstone.llm import Caps
@@ -45,7 +46,7 @@ def judged(
     n: int,
     *,
     judges: tuple[str, ...] = ("correctness",),
-    caps: Caps | None = None,
+    how: SessionOptions = PLAIN,
     ledger: str | None = None,
     **of_model: object,
 ) -> tuple[bytes, RunSummary]:
@@ -55,7 +56,7 @@ def judged(
     settings = choose(settings, "engine", kind=kind, workers=2, block_rows=8)
     settings = choose(settings, "ledger", url=ledger)
     output = folder / "judgements.jsonl"
-    summary = judge_sheet(sheet(folder, n), output, load_judges(judges), settings, caps=caps)
+    summary = judge_sheet(sheet(folder, n), output, load_judges(judges), settings, how=how)
     return output.read_bytes(), summary
 
 
@@ -95,7 +96,7 @@ def test_a_killed_worker_loses_no_row_and_pays_again_only_for_what_was_in_flight
 
 
 def test_a_cap_of_calls_holds_over_both_workers(ray_here, fake_openai, tmp_path):
-    made, told = judged(fake_openai, tmp_path / "ray", "ray", 50, caps=Caps(calls=11))
+    made, told = judged(fake_openai, tmp_path / "ray", "ray", 50, how=SessionOptions(Caps(calls=11)))
     assert fake_openai.n_requests == told.calls.made == 11
     assert told.calls.failed == {"over_budget": 29}  # 50 rows, of which 10 lack a reference
     rows = list(read_rows(tmp_path / "ray" / "judgements.jsonl", Judgement))

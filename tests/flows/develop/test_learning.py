@@ -7,7 +7,6 @@ from tests.support.judged_drafts import JUDGE
 from tests.support.learned_judges import STRICT, learning_model, learning_project
 from tests.support.scripts import fail, prompt_of
 
-from ragstone.engine.progress import silent
 from ragstone.errors import ConfigError, DataError
 from ragstone.flows.develop.developing import DevelopmentRun
 from ragstone.flows.develop.labelled import read_labelled
@@ -197,7 +196,7 @@ def test_a_forecast_is_an_upper_bound_and_asks_nobody(project, fake_openai):
     )
     expected = forecast_learning(task_of_run(run), project.settings)
     assert fake_openai.n_requests == 0
-    run_learning(run, silent)
+    run_learning(run)
     assert 0 < fake_openai.n_requests <= expected.calls
 
 

@@ -13,8 +13,7 @@ from ragstone.engine.cluster.coordinator import Coordinator
 from ragstone.engine.cluster.leases import SharedBudget, SharedLedger
 from ragstone.engine.cluster.spec import RowOutcome, StageSpec, build_work
 from ragstone.engine.local import STOP_S
-from ragstone.engine.progress import silent
-from ragstone.engine.session import Session, WorkerShare
+from ragstone.engine.session import Session, SessionOptions, WorkerShare
 from ragstone.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.llm import Budget, Caps
 from ragstone.llm.limits import CallsStopped, GivenUp
@@ -67,9 +66,7 @@ class StageWorker:
         self._session = Session(
             begin.spec.settings,
             self._stack,
-            begin.caps,
-            begin.offline,
-            silent,
+            SessionOptions(begin.caps, begin.offline),
             worker=WorkerShare(self._budget, ledger, begin.secret, begin.spec.listening),
         )
         self._channel.start()

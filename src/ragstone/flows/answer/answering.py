@@ -8,9 +8,7 @@ from ragstone.config import Settings
 from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
 from ragstone.engine.output import write_stream
-from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import open_session
-from ragstone.llm import Caps
+from ragstone.engine.session import PLAIN, SessionOptions, open_session
 from ragstone.records import Answer, Status
 from ragstone.report.summary import Calls
 from ragstone.stages.answer import answer_rows
@@ -41,15 +39,12 @@ def answer_to_file(
     settings: Settings,
     output: Place,
     *,
-    caps: Caps | None = None,
-    offline: bool = False,
-    batch: bool = False,
+    how: SessionOptions = PLAIN,
     force: bool = False,
-    progress: Progress = silent,
 ) -> AnswerSummary:
     """Answer the questions that the settings name, by the application that they declare, into a file.
 
-    batch: by the provider's batch API. Raises ConfigError, DataError, ModelError.
+    Raises ConfigError, DataError, ModelError.
     """
     check_output(output, force)
     settings = with_system(settings)
@@ -60,9 +55,7 @@ def answer_to_file(
         answers.append(msgspec.structs.replace(answer, answer=answer.answer[:1], contexts=None))
 
     async def work() -> AnswerSummary:
-        async with open_session(
-            settings, caps=caps, offline=offline, batch=batch, progress=progress
-        ) as session:
+        async with open_session(settings, how) as session:
             corpus = await corpus_on(session)
             rankings = (
                 await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import (
     AnsweredBy,
@@ -58,15 +57,7 @@ def answer(
     if system:
         settings = answered_by(settings, system)
     asking.tell_forecast(lambda: forecast_answering(settings), output)
-    summary = answer_to_file(
-        settings,
-        output,
-        caps=asking.caps,
-        offline=asking.offline,
-        batch=asking.batch,
-        force=asking.force,
-        progress=bars,
-    )
+    summary = answer_to_file(settings, output, how=asking.session, force=asking.force)
     if asking.json:
         show_json(summary)
     _say(summary)

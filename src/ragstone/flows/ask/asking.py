@@ -7,9 +7,8 @@ from time import perf_counter
 import msgspec
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError
 from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
@@ -69,13 +68,8 @@ def ask(
         retriever=retriever,
         k=k,
     )
-    caps = parse_caps(budget, deadline)
-
-    async def work() -> AskedQuestion:
-        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
-            return await _answered(question, session)
-
-    return run_sync(work())
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_in_session(chosen, how, lambda session: _answered(question, session))
 
 
 def choose_ask(

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AnsweredBy, DocumentPaths, Model, Retriever
 from ragstone.console.printing import UNSCORED, say, show, show_json
@@ -44,14 +43,7 @@ def ask(
     )
     if asking.forecast:  # unasked, it would be longer than the answer
         asking.tell_forecast(lambda: forecast_ask(question, settings))
-    asked = ask_once(
-        question,
-        settings=settings,
-        budget=asking.budget,
-        deadline=asking.deadline,
-        offline=asking.offline,
-        progress=bars,
-    )
+    asked = ask_once(question, settings=settings, **asking.limits)
     if asking.json:
         show_json(asked)
     else:

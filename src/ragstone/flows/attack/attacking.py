@@ -11,7 +11,7 @@ from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.output import make_folder
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError
 from ragstone.flows.attack.families import Family, load_families
 from ragstone.flows.attack.planting import plant
@@ -20,7 +20,7 @@ from ragstone.flows.attack.rates import attempts_of, can_flip, flips_shown, gate
 from ragstone.flows.attack.rows import BAD, attackable_rows, is_base
 from ragstone.judging import Judge
 from ragstone.judging.leaves import members_of, model_name
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.report.attack import ATTACK, AttackSummary, JudgeAttacked, attack_document
@@ -127,10 +127,8 @@ def attack(
         plan,
         choose(settings or load_settings(), "judge", model=model),
         output=Path(output) if output else None,
-        caps=parse_caps(budget, deadline),
-        offline=offline,
+        how=SessionOptions(parse_caps(budget, deadline), offline, progress=progress),
         force=force,
-        progress=progress,
     )
 
 
@@ -140,17 +138,15 @@ def run_attack(
     settings: Settings,
     *,
     output: Path | None = None,
-    caps: Caps | None = None,
-    offline: bool = False,
+    how: SessionOptions = PLAIN,
     force: bool = False,
-    progress: Progress = silent,
 ) -> AttackSummary:
     """Return what a plan shows of judges, and write it to the folder `output` if there is one; see attack."""
     if output is not None:
         check_output(output / JUDGED, force)
 
     async def work() -> AttackSummary:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(settings, how) as session:
             found = [await _attack(judge, plan, session) for judge in judges]
             attacked = [one for one, _ in found]
             summary = AttackSummary(

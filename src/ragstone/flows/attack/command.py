@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, Model, SeedOfRun
-from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_json
+from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
     from ragstone.report.attack import AttackSummary
@@ -61,6 +60,7 @@ def attack(
     """
     from ragstone.config import choose
     from ragstone.flows.attack.attacking import JUDGED, forecast_attack, plan_attack, run_attack
+    from ragstone.report.attack import attack_document
     from ragstone.stages.judge import load_judges
 
     settings = choose(choose(asking.settings(), "judge", model=model), "run", seed=seed)
@@ -69,30 +69,10 @@ def attack(
         chosen, sheet=sheet, families=family, probes=probe, limit=limit, each=each, most_flips=most_flips
     )
     asking.tell_forecast(lambda: forecast_attack(chosen, settings, plan), output / JUDGED)
-    summary = run_attack(
-        chosen,
-        plan,
-        settings,
-        output=output,
-        caps=asking.caps,
-        offline=asking.offline,
-        force=asking.force,
-        progress=bars,
-    )
-    _tell(summary, output, json=asking.json)
-    _leave(summary, strict=asking.strict)
-
-
-def _tell(summary: "AttackSummary", output: Path, *, json: bool) -> None:
-    """Show the numbers."""
-    from ragstone.report.attack import attack_document
-    from ragstone.report.render.terminal import render_terminal
-
-    if json:
-        show_json(summary)
-    else:
-        show(render_terminal(attack_document(summary)))
+    summary = run_attack(chosen, plan, settings, output=output, how=asking.session, force=asking.force)
+    show_found(summary, lambda: attack_document(summary), json=asking.json)
     say(f"Page: {output / 'attack.html'}")
+    _leave(summary, strict=asking.strict)
 
 
 def _leave(summary: "AttackSummary", *, strict: bool) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
-from ragstone.console.benches import bench_options, tell_bench
+from ragstone.console.benches import tell_bench
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, SeedOfRun
 from ragstone.console.printing import UNSCORED
@@ -42,7 +42,7 @@ def answerers(
 
     settings = limit_questions(choose(asking.settings(), "run", seed=seed), limit, race)
     asking.tell_forecast(lambda: forecast_answer_bench(settings))
-    summary = bench_answerers(settings, **bench_options(asking))
+    summary = bench_answerers(settings, **asking.limits, force=asking.force)
     tell_bench(summary, answer_bench_document, answer_bench_folder(settings), json=asking.json)
     board = summary.board
     if summary.calls:

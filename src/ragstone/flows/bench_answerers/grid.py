@@ -11,7 +11,7 @@ from ragstone.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import RagstoneError
 from ragstone.experiments.answer_board import AnswerBoard
 from ragstone.flows.bench_answerers.board import BoardInput, make_board
@@ -32,7 +32,7 @@ from ragstone.flows.bench_answerers.planning import (
 )
 from ragstone.flows.bench_answerers.race import AnswerRace, race_condition, raced
 from ragstone.flows.bench_answerers.values import shared_documents
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.stub_reply import ASSUMPTION
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
@@ -65,7 +65,8 @@ def bench_answerers(
     not fit together, DataError for files and if no cell could be measured, ModelError when no judge can be
     asked.
     """
-    return run_sync(_bench(settings, parse_caps(budget, deadline), offline, force, progress))
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_sync(_bench(settings, how, force))
 
 
 def answer_bench_folder(settings: Settings) -> Path:
@@ -73,16 +74,14 @@ def answer_bench_folder(settings: Settings) -> Path:
     return bench_path(settings, "answerers")
 
 
-async def _bench(
-    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
-) -> AnswerBenchSummary:
+async def _bench(settings: Settings, how: SessionOptions, force: bool) -> AnswerBenchSummary:
     grid = plan_answerers(settings)
     if settings.bench.answerers.race:
         race_condition(grid)  # before anything is paid for
     given = read_input(settings, grid)
     with open_folder(answer_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
         write_rows(folder.path / "questions.jsonl", given.questions, Question, force=True)
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(settings, how) as session:
             means = await open_means(given, grid, session)
             cards = await cards_of_sheet(settings, means.judges, session)
             rounds = _rounds(settings, grid, given, means, cards)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
-from ragstone.console.bars import bars
-from ragstone.console.benches import bench_options, tell_bench
+from ragstone.console.benches import tell_bench
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, SeedOfRun
 from ragstone.console.printing import UNSCORED, say
@@ -97,7 +96,7 @@ def _suite(
         say("--suite judges rows of its own: sheet and the grid of [bench.judges] are not used.")
     plan = plan_suite(settings, judges=judges, models=models, sample=sample)
     asking.tell_forecast(lambda: forecast_suite(plan))
-    summary = run_suite(plan, caps=asking.caps, offline=asking.offline, force=asking.force, progress=bars)
+    summary = run_suite(plan, asking.session, force=asking.force)
     tell_bench(summary, suite_document, plan.folder, json=asking.json)
     if summary.calls:
         statuses = [*cut_off(summary.calls), *(each for card in summary.cards for each in card.statuses)]
@@ -111,7 +110,7 @@ def _grid(settings: "Settings", asking: Asking) -> None:
     from ragstone.report.benches.judges import judge_bench_document
 
     asking.tell_forecast(lambda: forecast_judge_bench(settings))
-    summary = bench_judges(settings, **bench_options(asking))
+    summary = bench_judges(settings, **asking.limits, force=asking.force)
     tell_bench(summary, judge_bench_document, judge_bench_folder(settings), json=asking.json)
     board = summary.board
     if summary.calls:

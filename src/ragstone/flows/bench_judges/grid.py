@@ -13,14 +13,14 @@ from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSect
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.flows.bench_judges.board import JudgedRuns, make_board
 from ragstone.flows.bench_judges.choice import choose
 from ragstone.flows.bench_judges.planning import JudgeGrid, plan_judges
 from ragstone.flows.bench_judges.use_cases import read_use_cases
 from ragstone.judging import JudgeContext
-from ragstone.llm import Ask, CallFailed, Caps, Prompt, Reply, parse_caps
+from ragstone.llm import Ask, CallFailed, Prompt, Reply, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
@@ -56,7 +56,8 @@ def bench_judges(
     Raises ConfigError for settings that do not fit together, DataError for files, and if no cell could be
     measured.
     """
-    return run_sync(_bench(settings, parse_caps(budget, deadline), offline, force, progress))
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_sync(_bench(settings, how, force))
 
 
 def judge_bench_folder(settings: Settings) -> Path:
@@ -82,9 +83,7 @@ def read_labelled(settings: Settings) -> LabelledSheet:
     return LabelledSheet(answers=answers, labels=labels)
 
 
-async def _bench(
-    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
-) -> JudgeBenchSummary:
+async def _bench(settings: Settings, how: SessionOptions, force: bool) -> JudgeBenchSummary:
     grid = plan_judges(settings)
     sheet = read_labelled(settings)
     use_cases = read_use_cases(settings, grid.metric, judge_bench_folder(settings))
@@ -92,7 +91,7 @@ async def _bench(
     with open_folder(judge_bench_folder(settings), decisive_settings(settings), force, "*.jsonl") as folder:
         write_rows(folder.path / "answers.jsonl", sheet.answers, Answer, force=True)
         write_rows(folder.path / "labels.jsonl", sheet.labels, Label, force=True)
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(settings, how) as session:
             judged, failed = await _judge_all(grid, sheet.answers, session, folder.path)
             asked = (one.cell.model for one in judged if one.cell.model != NO_MODEL)
             calls, models = session.calls(), await session.models.identities(asked)

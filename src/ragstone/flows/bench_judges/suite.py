@@ -20,7 +20,7 @@ from ragstone.config import JudgesBench, Settings, choose, load_settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.flows.bench_judges.board import no_scores
 from ragstone.flows.bench_judges.grid import decisive_settings, judge_cell
@@ -28,7 +28,7 @@ from ragstone.flows.bench_judges.planning import JudgeGrid, baselines_of, cell_o
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.stack import StackJudge
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, count_statuses
 from ragstone.report.benches.suite import SUITE, SuiteSummary, suite_document
@@ -150,30 +150,22 @@ def judge_suite(
     bench_judges. Raises ConfigError, DataError, ModelError.
     """
     plan = plan_suite(settings or load_settings(), judges=judges, models=models, sample=sample)
-    return run_suite(plan, caps=parse_caps(budget, deadline), offline=offline, force=force, progress=progress)
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_suite(plan, how, force=force)
 
 
-def run_suite(
-    plan: SuitePlan,
-    *,
-    caps: Caps | None = None,
-    offline: bool = False,
-    force: bool = False,
-    progress: Progress = silent,
-) -> SuiteSummary:
+def run_suite(plan: SuitePlan, how: SessionOptions, *, force: bool = False) -> SuiteSummary:
     """Return what a plan shows, and write it; see judge_suite."""
-    return run_sync(_run(plan, caps, offline, force, progress))
+    return run_sync(_run(plan, how, force))
 
 
-async def _run(
-    plan: SuitePlan, caps: Caps | None, offline: bool, force: bool, progress: Progress
-) -> SuiteSummary:
+async def _run(plan: SuitePlan, how: SessionOptions, force: bool) -> SuiteSummary:
     settings, home = plan.settings, plan.settings.path(".ragstone")
     with open_folder(plan.folder, decisive_settings(settings), force, "*.jsonl") as folder:
         cards: list[SuiteCard] = []
         failed: list[LeftOutCell] = []
         judgements: list[Judgement] = []
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(settings, how) as session:
             for grid in plan.grids:
                 judged, without = await _judged(grid, plan.rows, session)
                 judgements += [row for one in judged for row in one.judgements]
@@ -197,9 +189,9 @@ async def _run(
             cards=cards,
             earlier=[card for card in known_cards(home) if card.key not in measured],
             failed=failed,
-            notes=_notes(cards, whole, cut_short=offline or bool(calls.late)),
+            notes=_notes(cards, whole, cut_short=how.offline or bool(calls.late)),
         )
-        if whole and not offline and not calls.late:
+        if whole and not how.offline and not calls.late:
             keep_cards(home, whole)
         _write_rows(folder.path, plan.rows, judgements)
         folder.finish(

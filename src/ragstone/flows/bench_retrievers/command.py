@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
-from ragstone.console.benches import bench_options, grid_settings, tell_bench
+from ragstone.console.benches import grid_settings, tell_bench
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, Model, SeedOfRun
 from ragstone.console.printing import UNSCORED
@@ -53,7 +53,7 @@ def retrievers(
         settings, "bench", retrievers=msgspec.structs.replace(settings.bench.retrievers, **chosen)
     )
     asking.tell_forecast(lambda: forecast_bench(settings))
-    summary = bench_retrievers(settings, **bench_options(asking))
+    summary = bench_retrievers(settings, **asking.limits, force=asking.force)
     tell_bench(summary, bench_document, bench_folder(settings), json=asking.json)
     leave(cut_off(summary.calls), summary.calls, strict=asking.strict)
     if asking.strict and summary.leaderboard.failed:
@@ -82,7 +82,7 @@ def languages(
 
     settings = choose(grid_settings(asking, limit, seed), "answer", model=model)
     asking.tell_forecast(lambda: forecast_study(settings))
-    study = bench_languages(settings, **bench_options(asking))
+    study = bench_languages(settings, **asking.limits, force=asking.force)
     tell_bench(study, study_document, study_folder(settings), json=asking.json)
     leave(cut_off(study.calls), study.calls, strict=asking.strict)
     if asking.strict and (study.failed or any(cost.n_unscored for cost in study.costs)):

@@ -23,13 +23,13 @@ from ragstone.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.leaderboard import Configuration, FailedConfiguration, Leaderboard, Timing
 from ragstone.flows.bench_retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.flows.bench_retrievers.planning import SPAN_MEASURES, plan_grid
 from ragstone.flows.bench_retrievers.timing import Indexes, Watch, embedders_of, is_paid, search_timed
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.benches.retrievers import LEADERBOARD, BenchSummary, bench_document
@@ -81,7 +81,8 @@ def bench_retrievers(
     that are paid for. Raises ConfigError for settings that do not fit together, DataError for files, and if
     no configuration could be measured.
     """
-    return run_sync(_bench(settings, parse_caps(budget, deadline), offline, force, progress))
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_sync(_bench(settings, how, force))
 
 
 def bench_folder(settings: Settings) -> Path:
@@ -89,9 +90,7 @@ def bench_folder(settings: Settings) -> Path:
     return bench_path(settings, "retrievers")
 
 
-async def _bench(
-    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
-) -> BenchSummary:
+async def _bench(settings: Settings, how: SessionOptions, force: bool) -> BenchSummary:
     planned = plan_grid(settings)
     folder = bench_folder(settings)
     bench = read_bench(settings)
@@ -106,7 +105,7 @@ async def _bench(
     with open_folder(folder, decisive, force, "rankings-*.jsonl") as opened:
         write_rows(folder / "documents.jsonl", bench.corpus.documents, Document, force=True)
         write_rows(folder / "questions.jsonl", bench.questions, Question, force=True)
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(settings, how) as session:
             cells, failed = await _measure_all(bench, planned, session)
             calls, models = session.calls(), session.roles()
         board = make_leaderboard(

@@ -10,7 +10,7 @@ from ragstone.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.languages import ALL, WrongAnswer
 from ragstone.flows.bench_retrievers.answering import (
@@ -43,7 +43,7 @@ from ragstone.flows.bench_retrievers.languages import (
 )
 from ragstone.flows.bench_retrievers.study_rows import StudyRows, read_study_rows
 from ragstone.flows.bench_retrievers.timing import is_paid
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.report.benches.languages import STUDY, FailedRetriever, StudySummary, study_document
@@ -78,7 +78,8 @@ def bench_languages(
     name that had other settings. budget, deadline, offline: for the answering model. Raises ConfigError for
     settings that do not fit together, DataError for files, ModelError when no call can succeed.
     """
-    return run_sync(_study(settings, parse_caps(budget, deadline), offline, force, progress))
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_sync(_study(settings, how, force))
 
 
 def study_folder(settings: Settings) -> Path:
@@ -86,9 +87,7 @@ def study_folder(settings: Settings) -> Path:
     return bench_path(settings, "languages")
 
 
-async def _study(
-    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
-) -> StudySummary:
+async def _study(settings: Settings, how: SessionOptions, force: bool) -> StudySummary:
     settings, rows = _read(settings)
     folder = study_folder(settings)
     decisive = msgspec.structs.replace(
@@ -100,7 +99,7 @@ async def _study(
     with open_folder(folder, decisive, force, "*.jsonl") as opened:
         write_rows(folder / "documents.jsonl", rows.documents, Document, force=True)
         write_rows(folder / "questions.jsonl", rows.questions, Question, force=True)
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(settings, how) as session:
             chunks = await asyncio.to_thread(
                 lambda: list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
             )

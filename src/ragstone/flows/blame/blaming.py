@@ -8,14 +8,14 @@ import msgspec
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.experiments.blame import Caused, Returned, SystemBlame, found_relevant
 from ragstone.flows.blame.causes import PointFacts, find_cause
 from ragstone.flows.blame.desk import BlameCoordinator
 from ragstone.flows.blame.plan import BlamePlan, plan_blame
 from ragstone.flows.blame.points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.judging import document_clusters
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement
 from ragstone.report.blame import BLAME, CAUSES, BlameSummary, digests
@@ -174,8 +174,8 @@ def blame(
         second_model=second_model,
         labels=labels,
     )
-    caps = parse_caps(budget, deadline)
-    return run_sync(_blame(plan_blame(Path(run), chosen), caps, offline, progress))
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_sync(_blame(plan_blame(Path(run), chosen), how))
 
 
 def choose_blame(
@@ -217,11 +217,10 @@ def forecast_blame(run: Path | str, settings: Settings) -> Forecast:
     return forecast_of(plan.settings, at_most) if known.calls else known
 
 
-async def _blame(plan: BlamePlan, caps: Caps, offline: bool, progress: Progress) -> BlameSummary:
+async def _blame(plan: BlamePlan, how: SessionOptions) -> BlameSummary:
     folder = plan.run.folder
     with held(folder):
-        opened = open_session(plan.settings, caps=caps, offline=offline, progress=progress)
-        async with opened as session:
+        async with open_session(plan.settings, how) as session:
             blamed = await lay_blame(plan, session)
         summary = BlameSummary(
             name=plan.run.summary.name,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
-from ragstone.console.bars import bars
-from ragstone.console.printing import UNSCORED, say, show, show_json
+from ragstone.console.printing import UNSCORED, say, show_found
 
 if TYPE_CHECKING:
     from ragstone.report.blame import BlameSummary
@@ -56,7 +55,6 @@ def blame(
     from ragstone.flows.blame.blaming import blame as lay_blame
     from ragstone.flows.blame.blaming import choose_blame, forecast_blame
     from ragstone.report.blame import blame_document, read_causes
-    from ragstone.report.render.terminal import render_terminal
 
     settings = choose_blame(
         asking.settings(),
@@ -67,19 +65,9 @@ def blame(
         labels=labels,
     )
     asking.tell_forecast(lambda: forecast_blame(run, settings))
-    summary = lay_blame(
-        run,
-        settings=settings,
-        budget=asking.budget,
-        deadline=asking.deadline,
-        offline=asking.offline,
-        progress=bars,
-    )
-    if asking.json:
-        show_json(summary)
-    else:
-        causes = [row for rows in read_causes(run).values() for row in rows]
-        show(render_terminal(blame_document(summary, causes)))
+    summary = lay_blame(run, settings=settings, **asking.limits)
+    causes = [row for rows in read_causes(run).values() for row in rows]
+    show_found(summary, lambda: blame_document(summary, causes), json=asking.json)
     say(f"Causes: {run / 'causes.jsonl'}")
     say(f"Report: {run / 'report.html'}")
     _leave(summary, asking.strict)

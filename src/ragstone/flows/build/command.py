@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
 from ragstone.console.printing import UNSCORED, say, show, show_json
@@ -168,16 +167,7 @@ def _build(
     rows = read_for(output, sources, settings)[:limit]
     check_build(rows, settings, None if asking.forecast else output, asking.force)
     asking.tell_forecast(lambda: forecast(rows, settings))
-    return build_in_session(
-        rows,
-        make,
-        settings,
-        output=output,
-        force=asking.force,
-        caps=asking.caps,
-        offline=asking.offline,
-        progress=bars,
-    )
+    return build_in_session(rows, make, settings, output=output, force=asking.force, how=asking.session)
 
 
 def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:

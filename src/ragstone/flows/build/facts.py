@@ -13,7 +13,7 @@ from ragstone.dataset.build_files import give_ids
 from ragstone.dataset.candidate import Built, Candidate, SourcePassage, lose, noted
 from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session
+from ragstone.engine.session import Session, SessionOptions
 from ragstone.errors import ConfigError, ModelError, nearest
 from ragstone.flows.build.fact_writing import Facts, facts_wanted, write_facts
 from ragstone.flows.build.falsifying import (
@@ -261,21 +261,12 @@ def build_facts(
     Raises ConfigError for a change that does not exist or a count below 1; DataError without documents, or
     where a file cannot be written; ModelError without a model, or when no call can succeed.
     """
-    caps = parse_caps(budget, deadline)
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
     chosen = with_changes(settings or load_settings(), falsify)
     if count is not None and count < 1:
         raise ConfigError(f"count {count}: give the number of true statements wanted, 1 or more.")
     chosen = choose(chosen, "build", model=model, count=count)
-    return build_in_session(
-        documents,
-        build_fact_rows,
-        chosen,
-        output=output,
-        force=force,
-        caps=caps,
-        offline=offline,
-        progress=progress,
-    )
+    return build_in_session(documents, build_fact_rows, chosen, output=output, force=force, how=how)
 
 
 def forecast_facts(rows: Sequence[Taggable], settings: Settings) -> Forecast:

@@ -10,7 +10,7 @@ import msgspec
 from ragstone.config import BuildSection, Sampling, Settings, choose, load_settings
 from ragstone.dataset.candidate import Built, Candidate, CriticMeasured
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session
+from ragstone.engine.session import Session, SessionOptions
 from ragstone.errors import ConfigError, ModelError
 from ragstone.flows.build.defects import measure_critics, plant_defects
 from ragstone.flows.build.extras import add_extras
@@ -256,20 +256,11 @@ def build_questions(
     Raises ConfigError for declarations that cannot be followed; DataError where a file cannot be written;
     ModelError without a model, or when no call can succeed.
     """
-    caps = parse_caps(budget, deadline)
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
     settings = choose(settings or load_settings(), "build", model=model, count=count)
     if settings.build.fictional and output is None:
         raise ConfigError("a fictional variant is written to files: give an output.")
-    return build_in_session(
-        documents,
-        build_rows,
-        settings,
-        output=output,
-        force=force,
-        caps=caps,
-        offline=offline,
-        progress=progress,
-    )
+    return build_in_session(documents, build_rows, settings, output=output, force=force, how=how)
 
 
 def forecast_questions(rows: Sequence[Taggable], settings: Settings) -> Forecast:

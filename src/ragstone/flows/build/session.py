@@ -12,12 +12,9 @@ from ragstone.dataset.candidate import Built
 from ragstone.dataset.certifying.certificate import certify
 from ragstone.dataset.placing import remember_sources
 from ragstone.dataset.split import split_questions
-from ragstone.engine.local import run_sync
-from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.flows.build.fictional import write_fiction
-from ragstone.llm import Caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document
 from ragstone.report.certificate import EvaluationSet, write_certificate
@@ -86,41 +83,38 @@ def build_in_session(
     *,
     output: Path | str | None = None,
     force: bool = False,
-    caps: Caps | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
+    how: SessionOptions = PLAIN,
 ) -> EvaluationSet:
     """Return the evaluation set that `make` makes of rows, in a session of its own, and write its files."""
     check_build(rows, settings, output, force)
 
-    async def work() -> EvaluationSet:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            built = _remembering(await make(rows, session), rows)
-            if offline and built.failed and not session.calls().from_ledger:
-                raise ModelError(
-                    "offline, and the ledger has none of this build's calls. Run it once without --offline."
-                )
-            accepted = [one.question for one in built.candidates if one.loss is None]
-            certificate = certify(built)
-            share = built.declared.test_share
-            sides = split_questions(accepted, share, built.seed) if share else {}
-            files: list[Path] = []
-            if output is not None:
-                files += write_build(output, accepted, built.candidates, sides if share else None, force)
-                files += write_certificate(Path(output).parent, certificate, built.candidates, force=force)
-            if output is not None and built.declared.fictional:
-                documents = [row for row in rows if isinstance(row, Document)]
-                files += await write_fiction(documents, accepted, Path(output), session, force=force)
-            return EvaluationSet(
-                questions=accepted,
-                certificate=certificate,
-                built=built,
-                calls=session.calls(),
-                sides=sides,
-                files=files,
+    async def work(session: Session) -> EvaluationSet:
+        built = _remembering(await make(rows, session), rows)
+        if how.offline and built.failed and not session.calls().from_ledger:
+            raise ModelError(
+                "offline, and the ledger has none of this build's calls. Run it once without --offline."
             )
+        accepted = [one.question for one in built.candidates if one.loss is None]
+        certificate = certify(built)
+        share = built.declared.test_share
+        sides = split_questions(accepted, share, built.seed) if share else {}
+        files: list[Path] = []
+        if output is not None:
+            files += write_build(output, accepted, built.candidates, sides if share else None, force)
+            files += write_certificate(Path(output).parent, certificate, built.candidates, force=force)
+        if output is not None and built.declared.fictional:
+            documents = [row for row in rows if isinstance(row, Document)]
+            files += await write_fiction(documents, accepted, Path(output), session, force=force)
+        return EvaluationSet(
+            questions=accepted,
+            certificate=certificate,
+            built=built,
+            calls=session.calls(),
+            sides=sides,
+            files=files,
+        )
 
-    return run_sync(work())
+    return run_in_session(settings, how, work)
 
 
 def _remembering(built: Built, rows: Sequence[Taggable]) -> Built:

@@ -8,7 +8,7 @@ import typer
 
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Bounds
-from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_json
+from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
     from ragstone.experiments.compared import Comparison
@@ -141,13 +141,9 @@ def _tell(found: "Comparison", output: Path | None, *, gated: bool, json: bool) 
 def _show(found: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
     from ragstone.report.render.html import put_page, render_page
     from ragstone.report.render.markdown import render_markdown
-    from ragstone.report.render.terminal import render_terminal
 
     if output:
         as_page = output.suffix.lower() in (".html", ".htm")
         put_page(output, render_page(document) if as_page else render_markdown(document))
         say(f"Comparison: {output}")
-    if json:
-        show_json(found)
-    else:
-        show(render_terminal(document))
+    show_found(found, lambda: document, json=json)

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Model, QuestionsFile
-from ragstone.console.printing import OVER_BUDGET, say, show, show_json
+from ragstone.console.printing import OVER_BUDGET, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.agreement.developing import Development
     from ragstone.flows.develop.developing import DevelopmentRun, TestLook
 
 
@@ -81,13 +79,12 @@ def develop(
         against=against,
         threshold=threshold,
         mapping=score_mapping(mapping),
-        budget=asking.budget,
-        offline=asking.offline,
+        how=asking.session,
         settings=choose(asking.settings(), "judge", model=model),
     )
     asking.tell_forecast(lambda: forecast_run(run, test=test))
     if test:
-        _tell_look(take_look(run, bars), json=asking.json)
+        _tell_look(take_look(run), json=asking.json)
         return
     _run(run, judge, freeze, json=asking.json)
 
@@ -95,9 +92,10 @@ def develop(
 def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) -> None:
     """Run the draft, tell, and freeze it where that is asked for and the budget has sufficed."""
     from ragstone.flows.develop.developing import freeze_judge, run_draft
+    from ragstone.report.developing import development_document
 
-    found = run_draft(run, bars)
-    _tell(found, json=json)
+    found = run_draft(run)
+    show_found(found, lambda: development_document(found), json=json)
     if found.after.statuses.get("over_budget"):
         if freeze is not None:
             say("Nothing was frozen: the draft has not been judged whole. Run again with a larger --budget.")
@@ -107,24 +105,10 @@ def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) 
         say(f"Frozen: {frozen.path} is version {frozen.version} now, and {frozen.kept} keeps it.")
 
 
-def _tell(found: "Development", *, json: bool) -> None:
-    from ragstone.report.developing import development_document
-    from ragstone.report.render.terminal import render_terminal
-
-    if json:
-        show_json(found)
-    else:
-        show(render_terminal(development_document(found)))
-
-
 def _tell_look(look: "TestLook", *, json: bool) -> None:
     from ragstone.report.card import card_document
-    from ragstone.report.render.terminal import render_terminal
 
-    if json:
-        show_json(look)
-    else:
-        show(render_terminal(card_document(look.card)))
+    show_found(look, lambda: card_document(look.card), json=json)
     say(look.card.notes[0])
 
 

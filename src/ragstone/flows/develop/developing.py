@@ -1,9 +1,8 @@
 """A draft of a judge beside the version before, on the dev part; and looks at the test part, each counted."""
 
 import getpass
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -27,9 +26,8 @@ from ragstone.agreement.developing import (
 from ragstone.agreement.grading import report_cards
 from ragstone.agreement.pairing import Human, Key
 from ragstone.config import Settings, choose, load_settings
-from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import DataError, RagstoneError
 from ragstone.flows.develop.judge_files import (
     Frozen,
@@ -49,8 +47,6 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Judgement
 from ragstone.stages.judge import judge_context, judge_rows
 from ragstone.stages.notes import BASELINES
-
-FoundT = TypeVar("FoundT")
 
 CLOSED_ROWS = "Which answers the judge and people differ on is not shown: they stay closed."
 SAMPLE = 500  # answers that a forecast looks at; each stands for as many as were passed over
@@ -293,8 +289,7 @@ class DevelopmentRun(msgspec.Struct, frozen=True, kw_only=True):
     against: Place | Judge | None = None
     threshold: float | None = None
     mapping: dict[float, float] | None = None
-    budget: str | None = None
-    offline: bool = False
+    how: SessionOptions = PLAIN
 
     @property
     def scale(self) -> Scale:
@@ -334,11 +329,10 @@ def develop_judge(
         against=against,
         threshold=threshold,
         mapping=dict(mapping) if mapping else None,
-        budget=budget,
-        offline=offline,
+        how=SessionOptions(parse_caps(budget), offline, progress=progress),
         settings=choose(settings or load_settings(), "judge", model=model),
     )
-    return run_draft(run, progress)
+    return run_draft(run)
 
 
 def look_at_test(
@@ -367,11 +361,10 @@ def look_at_test(
         questions=questions,
         threshold=threshold,
         mapping=dict(mapping) if mapping else None,
-        budget=budget,
-        offline=offline,
+        how=SessionOptions(parse_caps(budget), offline, progress=progress),
         settings=choose(settings or load_settings(), "judge", model=model),
     )
-    return take_look(run, progress)
+    return take_look(run)
 
 
 def freeze_judge(
@@ -386,7 +379,7 @@ def freeze_judge(
     return freeze(path, read_text(path), change, who=user_of(chosen), development=development)
 
 
-def run_draft(run: DevelopmentRun, progress: Progress) -> Development:
+def run_draft(run: DevelopmentRun) -> Development:
     """Return what develop_judge returns; a file is kept as a draft, also where its run fails."""
     task, store = _task(run), DevelopmentStore(run.settings)
     draft = None
@@ -406,7 +399,7 @@ def run_draft(run: DevelopmentRun, progress: Progress) -> Development:
             )
         )
     try:
-        found = run_sync(in_session(run, progress, lambda session: develop(task, session)))
+        found = run_in_session(run.settings, run.how, lambda session: develop(task, session))
     except RagstoneError as mistake:
         if draft is not None:
             store.put_draft(draft, Outcome(state="failed", words=str(mistake)))
@@ -416,19 +409,10 @@ def run_draft(run: DevelopmentRun, progress: Progress) -> Development:
     return found
 
 
-def take_look(run: DevelopmentRun, progress: Progress) -> TestLook:
+def take_look(run: DevelopmentRun) -> TestLook:
     """Return what look_at_test returns."""
     task, store, who = _task(run, as_is=True), DevelopmentStore(run.settings), user_of(run.settings)
-    return run_sync(in_session(run, progress, lambda session: look_at_part(task, session, store, who)))
-
-
-async def in_session(
-    run: DevelopmentRun, progress: Progress, work: Callable[[Session], Awaitable[FoundT]]
-) -> FoundT:
-    """Return what the work gives within a session of the run's budget."""
-    caps = parse_caps(run.budget)
-    async with open_session(run.settings, caps=caps, offline=run.offline, progress=progress) as session:
-        return await work(session)
+    return run_in_session(run.settings, run.how, lambda session: look_at_part(task, session, store, who))
 
 
 def forecast_run(run: DevelopmentRun, *, test: bool = False) -> Forecast:

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Model, QuestionsFile
-from ragstone.console.printing import OVER_BUDGET, say, show, show_json
+from ragstone.console.printing import OVER_BUDGET, say, show_found
 from ragstone.flows.develop.command import AnswersFile, LabelsFile, Mapping, Threshold, score_mapping
 
 if TYPE_CHECKING:
@@ -79,8 +78,7 @@ def learn(
             questions=questions,
             threshold=threshold,
             mapping=score_mapping(mapping),
-            budget=asking.budget,
-            offline=asking.offline,
+            how=asking.session,
             settings=choose(asking.settings(), "judge", model=model),
         ),
         helpers=others,
@@ -89,17 +87,13 @@ def learn(
         proposer=proposer,
     )
     asking.tell_forecast(lambda: forecast_learning(task_of_run(run), run.development.settings))
-    _tell(run_learning(run, bars), json=asking.json)
+    _tell(run_learning(run), json=asking.json)
 
 
 def _tell(found: "Learning", *, json: bool) -> None:
     from ragstone.report.learning import learning_document
-    from ragstone.report.render.terminal import render_terminal
 
-    if json:
-        show_json(found)
-    else:
-        show(render_terminal(learning_document(found)))
+    show_found(found, lambda: learning_document(found), json=json)
     if found.new_version is not None:
         say(f"{found.version_path} is version {found.new_version} now. Use it: --judge {found.version_path}")
     if found.verdict == "over budget":

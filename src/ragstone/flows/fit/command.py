@@ -7,7 +7,7 @@ import typer
 
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Force, LabelsFile, Output, Seed
-from ragstone.console.printing import say, show, show_json
+from ragstone.console.printing import say, show_found
 
 Share = Annotated[
     float,
@@ -61,7 +61,6 @@ def fit(
     from ragstone.judging.judge import every_key
     from ragstone.records import Judgement, Label
     from ragstone.report.cascades import fit_document
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.stages.given import judgements_of
     from ragstone.tables import read_rows
 
@@ -78,8 +77,9 @@ def fit(
         seed=seed,
     )
     write_cascade(fitted, output)
-    if json:
-        show_json(msgspec.to_builtins(fitted) | {"judge": every_key(fitted.judge)})
-    else:
-        show(render_terminal(fit_document(fitted)))
+    show_found(
+        msgspec.to_builtins(fitted) | {"judge": every_key(fitted.judge)},
+        lambda: fit_document(fitted),
+        json=json,
+    )
     say(f"Cascade in {output}. Use it: ragstone judge SHEET --judge {output}")

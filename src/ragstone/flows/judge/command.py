@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, leave_judged
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Bounds, Limit, Model
-from ragstone.console.printing import again, say, show, show_json
+from ragstone.console.printing import again, say, show_found
 
 if TYPE_CHECKING:
     from ragstone.flows.judge.judging import JudgingOptions
@@ -90,11 +89,8 @@ def judge(
     options: JudgingOptions = {
         "questions": questions,
         "limit": limit,
-        "caps": asking.caps,
-        "offline": asking.offline,
-        "batch": asking.batch,
+        "how": asking.session,
         "force": asking.force,
-        "progress": bars,
         "bounds": bounds,
     }
     if folder:
@@ -112,14 +108,10 @@ def _tell(
 ) -> None:
     """Show the numbers, the notes and what comes next, and exit as the rows demand."""
     from ragstone.report.judged import judged_document
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.report.wording import end_line, plural
     from ragstone.stages.notes import failed_how, n_failed
 
-    if asking.json:
-        show_json(summary)
-    else:
-        show(render_terminal(judged_document(summary)))
+    show_found(summary, lambda: judged_document(summary), json=asking.json)
     failed = sum(map(n_failed, summary.metrics))
     if failed:
         why = ":" if any(metric.errors for metric in summary.metrics) else "."

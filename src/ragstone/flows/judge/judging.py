@@ -13,14 +13,12 @@ from ragstone.config import Settings
 from ragstone.engine.digests import digest_of, made_from
 from ragstone.engine.local import run_sync
 from ragstone.engine.output import write_stream
-from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import open_session
+from ragstone.engine.session import PLAIN, SessionOptions, open_session
 from ragstone.errors import DataError
 from ragstone.judging import Judge, MetricSummary, Tally
 from ragstone.judging.fields import JOINT_SUFFIX
 from ragstone.judging.leaves import asks_default, members_of, read_no_answer
 from ragstone.judging.savings import CascadeTally
-from ragstone.llm import Caps
 from ragstone.records import NO_MODEL, Answer, Judgement
 from ragstone.report.summary import RunSummary
 from ragstone.stages.given import paths_of, sheet_rows
@@ -40,11 +38,8 @@ class JudgingOptions(TypedDict, total=False):
 
     questions: Path | None
     limit: int | None
-    caps: Caps | None
-    offline: bool
-    batch: bool
+    how: SessionOptions
     force: bool
-    progress: Progress
     bounds: bool
 
 
@@ -56,11 +51,8 @@ def judge_sheet(
     *,
     questions: Path | None = None,
     limit: int | None = None,
-    caps: Caps | None = None,
-    offline: bool = False,
-    batch: bool = False,
+    how: SessionOptions = PLAIN,
     force: bool = False,
-    progress: Progress = silent,
     bounds: bool = False,
     kept: Sequence[Judgement] = (),
     log_in: Path | None = None,
@@ -69,9 +61,9 @@ def judge_sheet(
 
     The sheet is read through once before anything is paid for, so that a bad row stops nothing half-way;
     then once for each judge, so that memory does not grow with it. questions: a file that holds question
-    and reference by id, where the sheet does not. batch: by the provider's batch API. kept: judgements that
-    stand before these, and count. log_in: a folder that keeps what was asked and told. bounds: every mean
-    with failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
+    and reference by id, where the sheet does not. kept: judgements that stand
+    before these, and count. log_in: a folder that keeps what was asked and told. bounds: every mean with
+    failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
     sources = [*paths_of(sheet), *([questions] if questions else [])]
@@ -81,8 +73,7 @@ def judge_sheet(
 
     async def work() -> RunSummary:
         tally, cascades = Tally(), CascadeTally()
-        opened = open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress)
-        async with opened as session:
+        async with open_session(settings, how) as session:
             with session.logging_calls(log_in) if log_in else contextlib.nullcontext():
                 rows = _after(kept, judge_rows(answers, judges, session, n_answers))
                 n_new = count_planned(judges, n_answers)

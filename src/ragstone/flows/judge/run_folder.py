@@ -8,8 +8,8 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.engine.output import make_folder
-from ragstone.engine.progress import silent
 from ragstone.engine.progress_file import told_on_disk
+from ragstone.engine.session import PLAIN
 from ragstone.errors import DataError
 from ragstone.flows.judge.judging import JudgingOptions, check_run_folder, judge_sheet
 from ragstone.judging import Judge
@@ -88,13 +88,13 @@ def judge_to_run(
     and the rest comes from the ledger. Raises DataError where it holds judgements of other answers, unless
     `force`; else as judge_sheet does.
     """
-    force = options.get("force", False)
+    force, how = options.get("force", False), options.get("how", PLAIN)
     check_run_folder(folder, force)
     make_folder(folder)
-    with held(folder), told_on_disk(folder, options.get("progress", silent)) as telling:
+    with held(folder), told_on_disk(folder, how.progress) as telling:
         rows = sheet_rows(sheet, options.get("questions"), options.get("limit"), bare=read_no_answer(judges))
         put_answers(folder, sheet, rows(), force)
-        again: JudgingOptions = {**options, "force": True, "progress": telling}
+        again: JudgingOptions = {**options, "force": True, "how": how._replace(progress=telling)}
         summary = judge_sheet(
             sheet,
             folder / JUDGEMENTS,

@@ -7,7 +7,6 @@ import typer
 
 from ragstone.config import shipped
 from ragstone.console.asking import Asking, asks_models
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Force, Model
 from ragstone.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
@@ -154,7 +153,7 @@ def try_out(
             _show_prompts(prompts)
         say(f"The file of {judge.name} is sound. To try it: ragstone judges test {name} --model MODEL")
         return
-    tried = try_judge(judge, settings, sheet, caps=asking.caps, offline=asking.offline, progress=bars)
+    tried = try_judge(judge, settings, sheet, asking.session)
     if asking.json:
         show_json(tried)
     else:

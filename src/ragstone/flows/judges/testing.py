@@ -10,8 +10,7 @@ import numpy as np
 from ragstone.config import Settings
 from ragstone.embedding.model import Role, Vectors
 from ragstone.engine.local import run_sync
-from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import PLAIN, Session, SessionOptions, run_in_session
 from ragstone.errors import ModelError
 from ragstone.judging import Judge, JudgeContext, judge_answer
 from ragstone.judging.easy import ANSWERS, Expectation, easy_answer, easy_rows, is_met
@@ -19,7 +18,7 @@ from ragstone.judging.examples import example_answer
 from ragstone.judging.fields import Example, JudgeFields
 from ragstone.judging.leaves import models_of
 from ragstone.judging.one_call import OneCallJudge
-from ragstone.llm import Caps, Prompt, Reply
+from ragstone.llm import Prompt, Reply
 from ragstone.llm.schema import schema_of
 from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Answer, Judgement
@@ -112,10 +111,7 @@ def try_judge(
     judge: Judge,
     settings: Settings,
     sheet: Sequence[Answer] = (),
-    *,
-    caps: Caps | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
+    how: SessionOptions = PLAIN,
 ) -> JudgeTest:
     """Judge each of the judge's examples, easy rows, and the rows of a sheet.
 
@@ -124,21 +120,20 @@ def try_judge(
     ModelError, DataError.
     """
 
-    async def work() -> JudgeTest:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            context = await judge_context(session, [judge])
-            rows = [*await _examples(judge, context, session), *await _easy(judge, context, session)]
-            rows += await _sheet(judge, sheet, context, session)
-            return JudgeTest(
-                judge=judge.name,
-                model=context.model,
-                rows=rows,
-                unscored=sum(row.status not in ("scored", "not_applicable") for row in rows),
-                wrong=sum(row.met is False for row in rows),
-                calls=session.calls(),
-            )
+    async def work(session: Session) -> JudgeTest:
+        context = await judge_context(session, [judge])
+        rows = [*await _examples(judge, context, session), *await _easy(judge, context, session)]
+        rows += await _sheet(judge, sheet, context, session)
+        return JudgeTest(
+            judge=judge.name,
+            model=context.model,
+            rows=rows,
+            unscored=sum(row.status not in ("scored", "not_applicable") for row in rows),
+            wrong=sum(row.met is False for row in rows),
+            calls=session.calls(),
+        )
 
-    return run_sync(work())
+    return run_in_session(settings, how, work)
 
 
 async def _examples(judge: Judge, context: JudgeContext, session: Session) -> list[Tried]:

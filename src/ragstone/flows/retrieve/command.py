@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from ragstone.console.asking import Asking, asks_models, leave
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import (
     DEFAULT_K,
@@ -81,15 +80,7 @@ def retrieve(
         return
     free = not asks_a_model(settings.retrieve.retriever, settings.retrievers)
     asking.tell_forecast(lambda: forecast_retrieving(settings, chunks), output, free=free)
-    summary = rank_to_file(
-        settings,
-        output,
-        **files,
-        caps=asking.caps,
-        offline=asking.offline,
-        force=asking.force,
-        progress=bars,
-    )
+    summary = rank_to_file(settings, output, **files, how=asking.session, force=asking.force)
     _tell(summary, asking.json)
     leave(summary.calls.failed, summary.calls, strict=False)
 

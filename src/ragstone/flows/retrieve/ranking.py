@@ -11,11 +11,9 @@ from ragstone.dataset.placing import place_evidence
 from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
 from ragstone.engine.mapping import on_cluster
-from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import DataError
 from ragstone.flows.retrieve.failed import FailedQuestion, failed_questions
-from ragstone.llm import Caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document, Question, Ranking
 from ragstone.report.summary import Calls
@@ -62,10 +60,8 @@ def rank_to_file(
     chunks: Path | None = None,
     qrels: Path | None = None,
     trec: Path | None = None,
-    caps: Caps | None = None,
-    offline: bool = False,
+    how: SessionOptions = PLAIN,
     force: bool = False,
-    progress: Progress = silent,
 ) -> RetrieveSummary:
     """Rank by the retriever that the settings declare, into a file, and return the measures.
 
@@ -78,7 +74,7 @@ def rank_to_file(
     grades = _grades(qrels, questions)
 
     async def work() -> RetrieveSummary:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(settings, how) as session:
             corpus = await _corpus_on(session, chunks)
             check_ids_meet(_relevant(questions, grades), _known(corpus))
             declared = settings.retrieve

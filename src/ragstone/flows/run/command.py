@@ -7,10 +7,9 @@ import typer
 
 from ragstone.config import Settings
 from ragstone.console.asking import Asking, asks_models, leave_judged
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Bounds, Limit, Model
-from ragstone.console.printing import say, show, show_json
+from ragstone.console.printing import say, show_found
 
 
 @reads_rows
@@ -44,25 +43,12 @@ def run_and_show(settings: Settings, asking: Asking, *, bounds: bool = False) ->
     """Run, print the summary and the path of the report, and exit as the outcome demands."""
     from ragstone.flows.run.pipeline import run as run_all
     from ragstone.flows.run.pipeline import run_folder
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.report.run_report import run_document
     from ragstone.report.wording import end_line
 
-    summary = run_all(
-        settings,
-        budget=asking.budget,
-        deadline=asking.deadline,
-        offline=asking.offline,
-        batch=asking.batch,
-        force=asking.force,
-        progress=bars,
-        bounds=bounds,
-    )
+    summary = run_all(settings, **asking.limits, batch=asking.batch, force=asking.force, bounds=bounds)
     report = run_folder(settings) / "report.html"
-    if asking.json:
-        show_json(summary)
-    else:
-        show(render_terminal(run_document(summary)))
+    show_found(summary, lambda: run_document(summary), json=asking.json)
     say(f"Judgements: {end_line(summary)}")
     say(f"Report: {report}")
     leave_judged(summary, strict=asking.strict)

@@ -16,7 +16,7 @@ from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.output import make_folder, write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.progress_file import told_on_disk
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import Session, SessionOptions, open_session
 from ragstone.errors import ConfigError
 from ragstone.experiments.blame import found_and_right
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
@@ -25,7 +25,7 @@ from ragstone.judging import Judge, document_clusters, summarise
 from ragstone.judging.leaves import members_of
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.judging.savings import cascade_savings
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.findings import common_headline, headlines
 from ragstone.report.page import write_markdown, write_report
@@ -89,30 +89,20 @@ def run(
     """
     if not isinstance(settings, Settings):
         settings = load_settings(Path(settings))
-    caps = parse_caps(budget, deadline)
-    return run_sync(_run(settings, caps, offline, force, batch, progress, bounds=bounds))
+    how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
+    return run_sync(_run(settings, how, force=force, bounds=bounds))
 
 
-async def _run(
-    settings: Settings,
-    caps: Caps,
-    offline: bool,
-    force: bool,
-    batch: bool,
-    progress: Progress,
-    *,
-    bounds: bool,
-) -> RunSummary:
+async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: bool) -> RunSummary:
     settings = with_system(settings)
     judges = checked_judges(settings)
     folder = run_folder(settings)
     make_folder(folder)
     with held(folder), contextlib.ExitStack() as ending:
         check_manifest(folder, settings, force)
-        progress = ending.enter_context(told_on_disk(folder, progress))
+        how = how._replace(progress=ending.enter_context(told_on_disk(folder, how.progress)))
         notes = copy_certificate(settings, folder)
-        opened = open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress)
-        async with opened as session:
+        async with open_session(settings, how) as session:
             with session.logging_calls(folder):
                 rows = await _make_rows(settings, folder, judges, session)
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Model, Output, Seed
 from ragstone.console.printing import say, show_json
@@ -55,9 +54,7 @@ def tag(
     wanted = _wanted(topics, tags, model, embedder, seed)
     row_type, given = read_taggable(rows)
     asking.tell_forecast(lambda: forecast_tagging(given, wanted, settings), output, free=not model)
-    tagged, summary = tag_in_session(
-        given, wanted, settings, caps=asking.caps, offline=asking.offline, progress=bars
-    )
+    tagged, summary = tag_in_session(given, wanted, settings, asking.session)
     write_rows(output, tagged, row_type, force=asking.force)
     if asking.json:
         show_json(summary)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
-from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import DocumentPaths, Limit, Output
 from ragstone.console.printing import UNSCORED, say, show_json
@@ -74,7 +73,7 @@ def translate(
     if not asking.forecast:
         _check_files(wanted, output, [rows, *(documents or [])], asking.force)
     asking.tell_forecast(lambda: forecast_translating(wanted, settings), free=_is_free(settings))
-    made = translate_in_session(wanted, settings, caps=asking.caps, offline=asking.offline, progress=bars)
+    made = translate_in_session(wanted, settings, asking.session)
     _write(made, output, asking.force)
     if asking.json:
         show_json(made.summary)

@@ -10,9 +10,8 @@ import msgspec
 from ragstone.config import Settings, choose, load_settings
 from ragstone.dataset.candidate import Loss
 from ragstone.dataset.languages import NAMES
-from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_forecast, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError, DataError, ModelError, nearest
 from ragstone.files.language import detect_language
 from ragstone.flows.translate.rows import (
@@ -27,7 +26,7 @@ from ragstone.flows.translate.rows import (
 )
 from ragstone.flows.translate.services import Translate
 from ragstone.flows.translate.translators import check_installed, names_of, open_translator
-from ragstone.llm import DEADLINE, Caps, parse_caps
+from ragstone.llm import DEADLINE, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document, Question, Status
 from ragstone.report.summary import Calls
@@ -212,36 +211,24 @@ def translate(
         source=source,
         originals=originals,
     )
-    caps = parse_caps(budget, deadline)
-    return translate_in_session(wanted, chosen, caps=caps, offline=offline, progress=progress)
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return translate_in_session(wanted, chosen, how)
 
 
-def translate_in_session(
-    wanted: Translating,
-    settings: Settings,
-    *,
-    caps: Caps | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
-) -> Translation:
+def translate_in_session(wanted: Translating, settings: Settings, how: SessionOptions) -> Translation:
     """Return what `translate` returns, in a session of its own; `[translate]` says how."""
-
-    async def work() -> Translation:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            return await translate_rows(wanted, session, installed=not offline)
-
-    return run_sync(work())
+    return run_in_session(
+        settings, how, lambda session: translate_rows(wanted, session, installed=not how.offline)
+    )
 
 
 def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
     """Return what translating would ask. Raises what `translate` raises before a call."""
 
-    async def work() -> Forecast:
-        async with open_forecast(settings, Forecaster()) as session:
-            await translate_rows(wanted, session)
-            return session.forecast()
+    async def work(session: Session, _forecaster: Forecaster) -> None:
+        await translate_rows(wanted, session)
 
-    return run_sync(work())
+    return forecast_of(settings, work)
 
 
 async def translate_rows(wanted: Translating, session: Session, *, installed: bool = True) -> Translation:

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, leave
-from ragstone.console.bars import bars
 from ragstone.console.options import Model
-from ragstone.console.printing import show, show_json
+from ragstone.console.printing import show_found
 
 
 @asks_models(without=["deadline", "force"])
@@ -45,17 +44,13 @@ def try_(
     - `ragstone try runs/mine --judge judges/my_correctness.toml --limit 5`
     """
     from ragstone.flows.try_.trying import draft_of, forecast_trial, run_trial, trial_task, with_model
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.report.trial import trial_document
 
     settings = with_model(asking.settings(), model)
     draft = draft_of(prompt, judge)
     task = trial_task(run, draft, settings, against=against, questions=question or (), limit=limit)
     asking.tell_forecast(lambda: forecast_trial(task, settings))
-    trial = run_trial(task, settings, budget=asking.budget, offline=asking.offline, progress=bars)
-    if asking.json:
-        show_json(trial)
-    else:
-        show(render_terminal(trial_document(trial)))
+    trial = run_trial(task, settings, asking.session)
+    show_found(trial, lambda: trial_document(trial), json=asking.json)
     statuses = {score.after.status for row in trial.rows for score in row.scores}
     leave(statuses, trial.calls, strict=asking.strict)

@@ -7,9 +7,8 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Sampling, Settings, choose, load_settings, sampling_of
-from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, load_judge
 from ragstone.llm import parse_caps
@@ -193,22 +192,9 @@ def forecast_trial(task: TrialTask, settings: Settings) -> Forecast:
     return forecast_of(settings, work)
 
 
-def run_trial(
-    task: TrialTask,
-    settings: Settings,
-    *,
-    budget: str | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
-) -> PromptTrial:
+def run_trial(task: TrialTask, settings: Settings, how: SessionOptions = PLAIN) -> PromptTrial:
     """Return what the draft gives on the rows; see try_prompt."""
-    caps = parse_caps(budget)
-
-    async def work() -> PromptTrial:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            return await try_on(task, session)
-
-    return run_sync(work())
+    return run_in_session(settings, how, lambda session: try_on(task, session))
 
 
 def draft_of(prompt: Path | str | None, judge: Path | str | None) -> AnsweringPrompt | Judge:
@@ -245,7 +231,7 @@ def try_prompt(
     task = trial_task(
         Path(run), draft_of(prompt, judge), chosen, against=against, questions=questions, limit=limit
     )
-    return run_trial(task, chosen, budget=budget, offline=offline, progress=progress)
+    return run_trial(task, chosen, SessionOptions(parse_caps(budget), offline, progress=progress))
 
 
 def with_model(settings: Settings, model: str | None) -> Settings:

@@ -9,7 +9,7 @@ from ragstone.console.asking import load_for, tell_forecast
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Config, Engine, Force, ForecastOnly, Limit, Model, Offline, Yes
-from ragstone.console.printing import FAILED_GATE, say, show, show_json
+from ragstone.console.printing import FAILED_GATE, say, show_found
 from ragstone.flows.watch.outputs import (
     By,
     Count,
@@ -140,12 +140,8 @@ def _tell(summary: "WatchSummary", look: "Look", *, json: bool) -> None:
     """Show what there is. Raises typer.Exit with 1 where an alarm is open."""
     from ragstone.flows.watch.lines import judged_line
     from ragstone.monitor.document import monitor_document
-    from ragstone.report.render.terminal import render_terminal
 
-    if json:
-        show_json(summary)
-    else:
-        show(render_terminal(monitor_document(look)))
+    show_found(summary, lambda: monitor_document(look), json=json)
     say(f"{judged_line(summary)} Store: {summary.store}")
     if summary.page:
         say(f"Page: {summary.page}")

@@ -9,11 +9,9 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.corpus.model_tags import name_topic
 from ragstone.corpus.topics import unique_names
-from ragstone.engine.local import map_in_order, run_sync
-from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.local import map_in_order
+from ragstone.engine.session import PLAIN, Session, SessionOptions, run_in_session
 from ragstone.files.language import detect_languages
-from ragstone.llm import Caps
 from ragstone.monitor.gaps import Gap, KeptGaps, Missed, find_gaps, keep_gaps, missed_in
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Question
@@ -41,9 +39,7 @@ def look_for_gaps(
     *,
     today: datetime.date,
     way: str = "",
-    caps: Caps | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
+    how: SessionOptions = PLAIN,
 ) -> FoundGaps:
     """Find the gaps of the last `gap_days` of the log, keep them in the store, and return them.
 
@@ -54,18 +50,17 @@ def look_for_gaps(
     section = settings.monitor
     since = (store.last_day(today) or today) - datetime.timedelta(days=section.gap_days - 1)
 
-    async def work() -> FoundGaps:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            found = missed_in(store.connection, since=since, unfaithful_below=section.unfaithful_below)
-            rows = await _with_nearest(_with_langs(found), settings)
-            embed = session.embedder(section.embedder) if section.embedder and rows else None
-            gaps = await asyncio.to_thread(find_gaps, rows, embed=embed)
-            if section.gap_model is not None:
-                gaps = await _named(gaps, section.gap_model, session)
-            kept = keep_gaps(store, gaps, found=today, since=since, way=way)
-            return FoundGaps(gaps=gaps, kept=kept, calls=session.calls())
+    async def work(session: Session) -> FoundGaps:
+        found = missed_in(store.connection, since=since, unfaithful_below=section.unfaithful_below)
+        rows = await _with_nearest(_with_langs(found), settings)
+        embed = session.embedder(section.embedder) if section.embedder and rows else None
+        gaps = await asyncio.to_thread(find_gaps, rows, embed=embed)
+        if section.gap_model is not None:
+            gaps = await _named(gaps, section.gap_model, session)
+        kept = keep_gaps(store, gaps, found=today, since=since, way=way)
+        return FoundGaps(gaps=gaps, kept=kept, calls=session.calls())
 
-    return run_sync(work())
+    return run_in_session(settings, how, work)
 
 
 def _with_langs(rows: Sequence[Missed]) -> list[Missed]:

@@ -12,7 +12,7 @@ from ragstone.agreement.card import ReportCard
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, State, silent
-from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError
 from ragstone.flows.watch.gaps import look_for_gaps
 from ragstone.flows.watch.judging import (
@@ -278,7 +278,7 @@ class Watcher:
     ) -> tuple[Calls, Judging, bool]:
         caps = self.store.left_of(self.caps, today)
         done, again = Judging(), False
-        async with open_session(self.settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(self.settings, SessionOptions(caps, offline, progress=progress)) as session:
             if asking:
                 again = not offline and await judge_canaries(
                     self.store, self.judges, session, self.section, today=today, alarms=self.alarms(today)
@@ -369,9 +369,7 @@ def _gaps_now(watcher: Watcher, today: datetime.date, *, offline: bool, progress
         watcher.settings,
         today=today,
         way=_way_of(watcher),
-        caps=caps,
-        offline=offline,
-        progress=progress,
+        how=SessionOptions(caps, offline, progress=progress),
     )
     if found.calls.made:
         usage = found.calls.usage

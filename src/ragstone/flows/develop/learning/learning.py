@@ -21,11 +21,10 @@ from ragstone.agreement.learning import (
 )
 from ragstone.agreement.pairing import as_yes_no
 from ragstone.config import Settings, choose, load_settings
-from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, forecast_of
+from ragstone.engine.session import Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError, DataError, ModelError, nearest
-from ragstone.flows.develop.developing import DevelopmentRun, Place, in_session, record_look, user_of
+from ragstone.flows.develop.developing import DevelopmentRun, Place, record_look, user_of
 from ragstone.flows.develop.labelled import LabelledSet, read_labelled
 from ragstone.flows.develop.learning.examples import can_show, example_candidates
 from ragstone.flows.develop.learning.files import (
@@ -56,6 +55,7 @@ from ragstone.judging.fields import Member
 from ragstone.judging.fitting import FOLDS
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.variant import placed_name
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 
 GRADED = (
@@ -313,8 +313,7 @@ def learn_judge(
             questions=questions,
             threshold=threshold,
             mapping=dict(mapping) if mapping else None,
-            budget=budget,
-            offline=offline,
+            how=SessionOptions(parse_caps(budget), offline, progress=progress),
             settings=choose(settings or load_settings(), "judge", model=model),
         ),
         helpers=helpers,
@@ -322,14 +321,14 @@ def learn_judge(
         yes_from=yes_from,
         proposer=proposer,
     )
-    return run_learning(run, progress)
+    return run_learning(run)
 
 
-def run_learning(run: LearningRun, progress: Progress) -> Learning:
+def run_learning(run: LearningRun) -> Learning:
     """Return what learn_judge returns."""
     task, settings = task_of_run(run), run.development.settings
     store, who = DevelopmentStore(settings), user_of(settings)
-    found = run_sync(in_session(run.development, progress, lambda session: learn(task, session, store, who)))
+    found = run_in_session(settings, run.development.how, lambda session: learn(task, session, store, who))
     store.put_learning(task.file.name, found)
     return found
 
