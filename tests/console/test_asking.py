@@ -20,7 +20,7 @@ PRICE = "price_usd_per_million = { input = 5000, output = 20_000 }\n"
 @pytest.fixture
 def terminal(monkeypatch):
     """Let the command believe that a person sits before it, and say what it answers."""
-    monkeypatch.setattr(asking, "_on_terminal", lambda: True)
+    monkeypatch.setattr(asking, "on_terminal", lambda: True)
 
     def says(word: str) -> list[str]:
         asked: list[str] = []

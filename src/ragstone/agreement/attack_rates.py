@@ -36,11 +36,6 @@ class AttackRate(msgspec.Struct, frozen=True, kw_only=True):
     excess: Estimate | None
     shift: Estimate | None
 
-    @property
-    def n_closed(self) -> int:
-        """Attempts on which the judge failed closed."""
-        return sum(n for status, n in self.statuses.items() if status in CLOSED)
-
 
 # No picture for the eye, or one that changes how the words around it are read: shown by their numbers.
 UNSEEN = ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp")

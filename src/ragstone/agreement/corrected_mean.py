@@ -59,17 +59,17 @@ def _estimate(mean: CorrectedMean) -> str:
     if low is None or high is None:
         said = "no interval: all labels are alike, or of one question"
     else:
-        said = f"{mean.corrected.level * 100:g} % interval {_number(low)} to {_number(high)}"
-    return f"People would give {_number(mean.corrected.value)} ({said})"
+        said = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
+    return f"People would give {precise(mean.corrected.value)} ({said})"
 
 
 def _beside(mean: CorrectedMean) -> str:
     raw, low, high = mean.raw.value, mean.corrected.low, mean.corrected.high
     if not mean.same_unit:
-        return f"the judge gives {_number(raw)}, on another scale"
+        return f"the judge gives {precise(raw)}, on another scale"
     if low is None or high is None or low <= raw <= high:
-        return f"the judge gives {_number(raw)}"
-    return f"the judge gives {_number(raw)}, which is too {'high' if raw > high else 'low'}"
+        return f"the judge gives {precise(raw)}"
+    return f"the judge gives {precise(raw)}, which is too {'high' if raw > high else 'low'}"
 
 
 def _gain(mean: CorrectedMean) -> str:
@@ -94,7 +94,8 @@ def _labels(n: int) -> str:
     return "1 label" if n == 1 else f"{n:,} labels"
 
 
-def _number(value: float) -> str:
+def precise(value: float) -> str:
+    """Return a value with three decimals, one from 20 on."""
     text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.3f}"
     return text.replace("-", "−")
 

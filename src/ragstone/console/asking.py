@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -10,7 +9,7 @@ import typer
 
 from ragstone.console import options
 from ragstone.console.bars import bars
-from ragstone.console.printing import OVER_BUDGET, UNSCORED, WRONG_USE, say, show, show_json
+from ragstone.console.printing import OVER_BUDGET, UNSCORED, WRONG_USE, on_terminal, say, show, show_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +191,7 @@ def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) ->
         return
     for line in forecast_lines(forecast):
         say(line)
-    if is_large(forecast) and not yes and _on_terminal() and not _said_yes():
+    if is_large(forecast) and not yes and on_terminal() and not _said_yes():
         say("ragstone: nothing was asked. --yes goes on without the question, --budget caps what is spent.")
         raise typer.Exit(WRONG_USE)
 
@@ -206,10 +205,6 @@ def is_large(forecast: "Forecast") -> bool:
     return forecast.cost_usd > MOST_USD
 
 
-def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def _said_yes() -> bool:
     try:
         return typer.confirm("Go on?", err=True)
@@ -217,11 +212,16 @@ def _said_yes() -> bool:
         return False
 
 
-def leave(statuses: Collection["Status"], calls: "Calls", *, strict: bool) -> None:
-    """End a command as its rows demand. Raises typer.Exit with 4 or 5, and returns where all is well."""
-    if "over_budget" in statuses or calls.late:
+def leave(
+    statuses: Collection["Status"], calls: "Calls | None", *, strict: bool, lost: object = None
+) -> None:
+    """End a command as its rows demand. Raises typer.Exit with 4 or 5, and returns where all is well.
+
+    lost: what else is not whole, if anything is.
+    """
+    if "over_budget" in statuses or (calls and calls.late):
         raise typer.Exit(OVER_BUDGET)
-    if strict and set(statuses) - {"scored", "not_applicable"}:
+    if strict and (lost or set(statuses) - {"scored", "not_applicable"}):
         raise typer.Exit(UNSCORED)
 
 
@@ -233,6 +233,6 @@ def leave_judged(summary: "RunSummary", *, strict: bool) -> None:
         raise typer.Exit(UNSCORED)
 
 
-def cut_off(calls: "Calls") -> "list[Status]":
+def cut_off(calls: "Calls | None") -> "list[Status]":
     """Return the status of calls that the budget did not allow, as rows would have it."""
-    return ["over_budget"] if calls.failed.get("over_budget") else []
+    return ["over_budget"] if calls and calls.failed.get("over_budget") else []

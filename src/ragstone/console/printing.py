@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
@@ -161,6 +161,16 @@ def show(*renderables: "RenderableType") -> None:
     for renderable in renderables:
         console().print(_Harmless(renderable))
     sys.stdout.flush()
+
+
+def counts_line(counts: "Mapping[str, int]") -> str:
+    """Return `2 pdf, 1,024 text`."""
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items())
+
+
+def on_terminal() -> bool:
+    """Return whether a person can be asked, and sees the question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def show_json(value: object) -> None:

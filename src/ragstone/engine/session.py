@@ -285,7 +285,7 @@ def run_in_session(settings: Settings, how: SessionOptions, work: Callable[[Sess
     return run_sync(run())
 
 
-def forecast_of(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:
+def forecast_of(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[object]]) -> Forecast:
     """Return what `work` would ask of models; nobody is asked."""
 
     async def run() -> Forecast:

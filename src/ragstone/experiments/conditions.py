@@ -15,7 +15,6 @@ from ragstone.systems.rag import contexts_of
 
 NO_COPIES: Same = MappingProxyType({})
 
-GOLD: tuple[Condition, ...] = ("gold", "gold+distractors")
 RETRIEVED: tuple[Condition, ...] = ("retrieved", "shuffled")
 DISTRACTED: tuple[Condition, ...] = ("distractors", "gold+distractors")
 

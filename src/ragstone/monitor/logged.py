@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.dataset.logs.exchange import Columns, as_quality, cell, exchange_of, first_of, seconds_of
+from ragstone.dataset.logs.exchange import Columns, as_quality, exchange_of, first_of, seconds_of
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Context
+from ragstone.tables.columns import value_at
 from ragstone.tables.interchange.values import amount_in, count_in
 from ragstone.tables.names import (
     CONVERSATIONS,
@@ -109,7 +110,7 @@ class Reader:
             return None
         when = self._time(raw)
         error = raw.get("error")
-        traced = cell(raw, "metadata.trace_id")
+        traced = value_at(raw, "metadata.trace_id")
         name = found.id or (str(traced) if traced else question_key(found.question))
         parts = (name, found.system, when, found.question, found.answer)
         return Logged(
@@ -191,7 +192,7 @@ class Reader:
             if name not in tags and (text := _tag(first_of(raw, columns))):
                 tags[name] = text
         system = raw.get("system")
-        if "model" in self._tags and isinstance(system, str) and cell(raw, "metadata.trace_id"):
+        if "model" in self._tags and isinstance(system, str) and value_at(raw, "metadata.trace_id"):
             tags.setdefault("model", system)  # of a trace, the system is the model that was asked
         return dict(list(tags.items())[:MOST_TAGS])
 

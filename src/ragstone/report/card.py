@@ -14,6 +14,7 @@ from ragstone.agreement.card import (
     SystemRanking,
     grade_name,
 )
+from ragstone.agreement.corrected_mean import precise
 from ragstone.records import NO_MODEL
 from ragstone.report.document import (
     Block,
@@ -392,12 +393,6 @@ def measures(card: ReportCard) -> dict[str, Estimate]:
     """Return the measures to show: of two grades all correlations are one, so one of them."""
     alike = ("Pearson", "Kendall tau-b") if len(card.categories) == 2 else ()
     return {name: estimate for name, estimate in card.agreement.items() if name not in alike}
-
-
-def precise(value: float) -> str:
-    """Return a value with three decimals, two from 20 on."""
-    text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.3f}"
-    return text.replace("-", "−")
 
 
 def tables_of(card: ReportCard) -> dict[str, list[AnswerGroup]]:

@@ -10,18 +10,12 @@ from ragstone.report.wording import count, number, one_line, p_told, plural, usd
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 
-MADE = 70  # characters of what a candidate is, in a table
 STATES: dict[CandidateState, str] = {
     "measured": "measured",
     "stopped": "stopped early",
     "refused": "not measured",
     "over_budget": "over budget",
 }
-NOT_FITTED_ON = (
-    "Each candidate is measured on answers to questions that it was not fitted on. The best of several "
-    "still reads a "
-    "little too good there, so it is the test part that decides."
-)
 
 
 def learning_document(found: Learning) -> ReportDocument:

@@ -287,17 +287,13 @@ def system_rows(
     settings, counts = session.settings, Counter() if from_ledger is None else from_ledger
     declared = system_of(name, settings)
     match declared:
-        case RagSystem():
-            return _rag_rows(
-                name, declared, questions, rankings, chunks, session=session, documents=documents
+        case ExtractiveSystem() if not chunks and not rankings:
+            raise ConfigError(
+                f"system {name}: it quotes documents, and there are none. Name them as paths in "
+                "[documents] of ragstone.toml; from Python give rankings, or chunks."
             )
-        case ExtractiveSystem():
-            if not chunks and not rankings:
-                raise ConfigError(
-                    f"system {name}: it quotes documents, and there are none. Name them as paths in "
-                    "[documents] of ragstone.toml; from Python give rankings, or chunks."
-                )
-            return _quoted_rows(
+        case RagSystem() | ExtractiveSystem():
+            return _retrieving_rows(
                 name, declared, questions, rankings, chunks, session=session, documents=documents
             )
         case SheetSystem():
@@ -312,9 +308,9 @@ def system_rows(
             return _asked_rows(name, declared, questions, session, counts)
 
 
-async def _rag_rows(
+async def _retrieving_rows(
     name: str,
-    declared: RagSystem,
+    declared: RagSystem | ExtractiveSystem,
     questions: Sequence[Question],
     rankings: Sequence[Ranking],
     chunks: Sequence[Chunk],
@@ -322,19 +318,25 @@ async def _rag_rows(
     session: Session,
     documents: Iterable[Document],
 ) -> AsyncIterator[Answer]:
-    documents = list(documents)
-    rankings = await _ranked_for(declared, questions, rankings, chunks, session, documents=documents)
-    model = declared.model or session.settings.answer.model or session.settings.run.model
-    made = _built_in_rows(
-        questions,
-        rankings,
-        chunks,
-        session,
-        documents=documents,
-        model=model,
-        prompt=declared.prompt,
-        sampling=declared,
-    )
+    """Yield answers from rankings: from new ones where the system retrieves otherwise, or has none."""
+    documents, settings = list(documents), session.settings
+    wanted = retrieve_for(declared, settings.retrieve)
+    if chunks and (wanted != settings.retrieve or not rankings):
+        rankings = await rank_questions(questions, chunks, session, documents=documents, declared=wanted)
+    if isinstance(declared, ExtractiveSystem):
+        contexts = _contexts_by_question(rankings, chunks, documents)
+        made = _quoted_rows(name, declared, questions, contexts, session)
+    else:
+        made = _built_in_rows(
+            questions,
+            rankings,
+            chunks,
+            session,
+            documents=documents,
+            model=declared.model or settings.answer.model or settings.run.model,
+            prompt=declared.prompt,
+            sampling=declared,
+        )
     async for answer in made:
         yield msgspec.structs.replace(answer, system=name)
 
@@ -343,15 +345,9 @@ async def _quoted_rows(
     name: str,
     declared: ExtractiveSystem,
     questions: Sequence[Question],
-    rankings: Sequence[Ranking],
-    chunks: Sequence[Chunk],
-    *,
+    contexts: Callable[[Question], list[Context]],
     session: Session,
-    documents: Iterable[Document],
 ) -> AsyncIterator[Answer]:
-    documents = list(documents)
-    rankings = await _ranked_for(declared, questions, rankings, chunks, session, documents=documents)
-    contexts = _contexts_by_question(rankings, chunks, documents)
     session.systems[name] = "extractive"
 
     def rows() -> Iterator[Given]:
@@ -362,23 +358,6 @@ async def _quoted_rows(
         async for answer, _heard in made:
             advance()
             yield answer
-
-
-async def _ranked_for(
-    declared: RagSystem | ExtractiveSystem,
-    questions: Sequence[Question],
-    rankings: Sequence[Ranking],
-    chunks: Sequence[Chunk],
-    session: Session,
-    *,
-    documents: Sequence[Document],
-) -> Sequence[Ranking]:
-    """Return the rankings that a system answers from: new ones where it retrieves otherwise, or has none."""
-    given = session.settings.retrieve
-    wanted = retrieve_for(declared, given)
-    if chunks and (wanted != given or not rankings):
-        return await rank_questions(questions, chunks, session, documents=documents, declared=wanted)
-    return rankings
 
 
 async def _given(answers: Iterable[Answer]) -> AsyncIterator[Answer]:

@@ -18,7 +18,7 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError, DataError
 from ragstone.llm import parse_caps
-from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.llm.forecast import Forecast
 from ragstone.records import Chunk, Document, Status
 from ragstone.report.summary import Calls
 from ragstone.tables import read_rows
@@ -120,11 +120,7 @@ def tag_in_session(
 
 def forecast_tagging(rows: Sequence[Taggable], wanted: Tagging, settings: Settings) -> Forecast:
     """Return what tagging these rows would ask of models. Raises what `tag` raises before a call."""
-
-    async def work(session: Session, _forecaster: Forecaster) -> None:
-        await tag_rows(rows, wanted, session)
-
-    return forecast_of(settings, work)
+    return forecast_of(settings, lambda session, _forecaster: tag_rows(rows, wanted, session))
 
 
 async def tag_rows(

@@ -142,7 +142,7 @@ def test_prune_without_a_terminal_deletes_nothing_unless_told_yes(kept):
 
 @pytest.mark.parametrize(("said", "n_left"), [("y\n", 0), ("YES\n", 0), ("n\n", 2), ("\n", 2), ("", 2)])
 def test_prune_asks_on_a_terminal(kept, monkeypatch, said, n_left):
-    monkeypatch.setattr(command, "_on_terminal", lambda: True)
+    monkeypatch.setattr(command, "on_terminal", lambda: True)
     ran = ragstone("ledger", "prune", "--model", NANO, "--json", said=said)
     assert "Delete them?" in ran.err
     assert len(responses_in(kept)) == n_left

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.records import Answer, Context, Judgement
-from ragstone.tables.columns import as_contexts, as_number
+from ragstone.tables.columns import as_contexts, as_number, value_at
 from ragstone.tables.interchange.values import answer_text, question_text, said_in, seconds_at
 from ragstone.tables.names import ANSWER_NAMES, CONTEXT_NAMES, LOG_ID, QUESTION_NAMES, TIMES, accepted_names
 
@@ -57,13 +57,13 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
     row |= {str(name): value for name, value in raw.items()}
     asked, answered = said_in(row)
     if columns.question is not None:
-        asked = question_text(cell(raw, columns.question))
+        asked = question_text(value_at(raw, columns.question))
     elif asked is None:
         asked = next((text for name in QUESTION_NAMES if (text := question_text(row.get(name)))), None)
     if not asked:
         return None
     if columns.answer is not None:
-        answered = answer_text(cell(raw, columns.answer))
+        answered = answer_text(value_at(raw, columns.answer))
     elif answered is None:
         answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
     systems = accepted_names(Answer, "system")
@@ -73,8 +73,8 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
         answer=answered,
         contexts=_contexts(row),
         system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
-        reference=answer_text(cell(raw, columns.reference)) if columns.reference else None,
-        quality=cell(raw, columns.quality) if columns.quality else None,
+        reference=answer_text(value_at(raw, columns.reference)) if columns.reference else None,
+        quality=value_at(raw, columns.quality) if columns.quality else None,
         tags={
             name: str(value) for name in columns.tags if (value := _tag(raw, name, columns)) not in (None, "")
         },
@@ -108,19 +108,10 @@ def seconds_of(value: object) -> float | None:
 def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
     """Return the first value under one of the names; None where there is none."""
     for column in columns:
-        value = cell(raw, column) if "." in column else raw.get(column)
+        value = value_at(raw, column)
         if value is not None and value != "" and value == value:
             return value
     return None
-
-
-def cell(raw: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401 - whatever the log holds
-    """Return the value of a column, by its name or by a path with dots; None where there is none."""
-    if column in raw:
-        return raw[column]
-    first, _, rest = column.partition(".")
-    inner = raw.get(first)
-    return cell(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
 def _contexts(row: Mapping[str, Any]) -> list[Context] | None:

@@ -11,7 +11,7 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, SessionOptions, forecast_of, run_in_session
 from ragstone.errors import ConfigError
 from ragstone.llm import parse_caps
-from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.llm.forecast import Forecast
 from ragstone.records import Answer, Question
 from ragstone.report.summary import Calls
 from ragstone.stages.answer import answer_rows
@@ -89,11 +89,7 @@ def choose_ask(
 
 def forecast_ask(question: str, settings: Settings) -> Forecast:
     """Return what the question would ask. Raises what `ask` raises before it makes a call."""
-
-    async def work(session: Session, _forecaster: Forecaster) -> None:
-        await _answered(question, session)
-
-    return forecast_of(settings, work)
+    return forecast_of(settings, lambda session, _forecaster: _answered(question, session))
 
 
 async def _answered(text: str, session: Session) -> AskedQuestion:

@@ -8,7 +8,6 @@ from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.benches import tell_bench
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, SeedOfRun
-from ragstone.console.printing import UNSCORED
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
@@ -45,12 +44,9 @@ def answerers(
     summary = bench_answerers(settings, **asking.limits, force=asking.force)
     tell_bench(summary, answer_bench_document, answer_bench_folder(settings), json=asking.json)
     board = summary.board
-    if summary.calls:
-        rows = [counts for row in board.standings for counts in row.statuses.values()]
-        statuses = [*cut_off(summary.calls), *(each for row in rows for each in row)]
-        leave(statuses, summary.calls, strict=asking.strict)
-    if asking.strict and board.failed:
-        raise typer.Exit(UNSCORED)
+    rows = [counts for row in board.standings for counts in row.statuses.values()]
+    statuses = [*cut_off(summary.calls), *(each for row in rows for each in row)]
+    leave(statuses, summary.calls, strict=asking.strict, lost=board.failed)
 
 
 def limit_questions(settings: "Settings", limit: int | None, race: bool) -> "Settings":

@@ -8,7 +8,7 @@ from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.benches import tell_bench
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, SeedOfRun
-from ragstone.console.printing import UNSCORED, say
+from ragstone.console.printing import say
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
@@ -98,11 +98,8 @@ def _suite(
     asking.tell_forecast(lambda: forecast_suite(plan))
     summary = run_suite(plan, asking.session, force=asking.force)
     tell_bench(summary, suite_document, plan.folder, json=asking.json)
-    if summary.calls:
-        statuses = [*cut_off(summary.calls), *(each for card in summary.cards for each in card.statuses)]
-        leave(statuses, summary.calls, strict=asking.strict)
-    if asking.strict and summary.failed:
-        raise typer.Exit(UNSCORED)
+    statuses = [*cut_off(summary.calls), *(each for card in summary.cards for each in card.statuses)]
+    leave(statuses, summary.calls, strict=asking.strict, lost=summary.failed)
 
 
 def _grid(settings: "Settings", asking: Asking) -> None:
@@ -113,11 +110,8 @@ def _grid(settings: "Settings", asking: Asking) -> None:
     summary = bench_judges(settings, **asking.limits, force=asking.force)
     tell_bench(summary, judge_bench_document, judge_bench_folder(settings), json=asking.json)
     board = summary.board
-    if summary.calls:
-        statuses = [*cut_off(summary.calls), *(each for row in board.standings for each in row.statuses)]
-        leave(statuses, summary.calls, strict=asking.strict)
-    if asking.strict and board.failed:
-        raise typer.Exit(UNSCORED)
+    statuses = [*cut_off(summary.calls), *(each for row in board.standings for each in row.statuses)]
+    leave(statuses, summary.calls, strict=asking.strict, lost=board.failed)
 
 
 def limit_sheet(settings: "Settings", limit: int | None) -> "Settings":

@@ -8,7 +8,6 @@ from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.benches import grid_settings, tell_bench
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import Limit, Model, SeedOfRun
-from ragstone.console.printing import UNSCORED
 
 BoardMeasure = Annotated[
     str | None,
@@ -55,9 +54,7 @@ def retrievers(
     asking.tell_forecast(lambda: forecast_bench(settings))
     summary = bench_retrievers(settings, **asking.limits, force=asking.force)
     tell_bench(summary, bench_document, bench_folder(settings), json=asking.json)
-    leave(cut_off(summary.calls), summary.calls, strict=asking.strict)
-    if asking.strict and summary.leaderboard.failed:
-        raise typer.Exit(UNSCORED)
+    leave(cut_off(summary.calls), summary.calls, strict=asking.strict, lost=summary.leaderboard.failed)
 
 
 @reads_rows
@@ -84,6 +81,5 @@ def languages(
     asking.tell_forecast(lambda: forecast_study(settings))
     study = bench_languages(settings, **asking.limits, force=asking.force)
     tell_bench(study, study_document, study_folder(settings), json=asking.json)
-    leave(cut_off(study.calls), study.calls, strict=asking.strict)
-    if asking.strict and (study.failed or any(cost.n_unscored for cost in study.costs)):
-        raise typer.Exit(UNSCORED)
+    lost = study.failed or any(cost.n_unscored for cost in study.costs)
+    leave(cut_off(study.calls), study.calls, strict=asking.strict, lost=lost)

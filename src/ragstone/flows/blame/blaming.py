@@ -203,9 +203,6 @@ def forecast_blame(run: Path | str, settings: Settings) -> Forecast:
     """Return the most that blame would ask. Raises what `blame` raises before it makes a call."""
     plan = plan_blame(Path(run), settings)
 
-    async def certain(session: Session, _forecaster: Forecaster) -> None:
-        await lay_blame(plan, session)
-
     async def at_most(session: Session, forecaster: Forecaster) -> None:
         forecaster.assumptions[AT_MOST] = None
         if plan.support.assumption:
@@ -213,7 +210,7 @@ def forecast_blame(run: Path | str, settings: Settings) -> Forecast:
         await lay_blame(plan, session, everything=True)
 
     # What is asked depends on replies: only where the ledger has them all is it known.
-    known = forecast_of(plan.settings, certain)
+    known = forecast_of(plan.settings, lambda session, _forecaster: lay_blame(plan, session))
     return forecast_of(plan.settings, at_most) if known.calls else known
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
-from ragstone.console.printing import UNSCORED, say, show_found
+from ragstone.console.printing import say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.report.blame import BlameSummary
+    pass
 
 Again = Annotated[
     str | None,
@@ -70,14 +70,6 @@ def blame(
     show_found(summary, lambda: blame_document(summary, causes), json=asking.json)
     say(f"Causes: {run / 'causes.jsonl'}")
     say(f"Report: {run / 'report.html'}")
-    _leave(summary, asking.strict)
-
-
-def _leave(summary: "BlameSummary", strict: bool) -> None:
-    """Exit as the calls and the rows that were not counted demand."""
-    if summary.calls is None:
-        return
-    leave(cut_off(summary.calls), summary.calls, strict=strict)
-    unscored = summary.calls.failed or any(set(row.left_out) - {"not_applicable"} for row in summary.systems)
-    if strict and unscored:
-        raise typer.Exit(UNSCORED)
+    calls = summary.calls
+    lost = (calls and calls.failed) or any(set(row.left_out) - {"not_applicable"} for row in summary.systems)
+    leave(cut_off(calls), calls, strict=asking.strict, lost=lost)

@@ -10,7 +10,7 @@ import typer
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
-from ragstone.console.printing import UNSCORED, say, show, show_json
+from ragstone.console.printing import say, show, show_json
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
@@ -191,6 +191,4 @@ def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
         say(
             f"Split by document: {counts['dev']} to develop with (dev), {counts['test']} to test with (test)."
         )
-    leave(cut_off(made.calls), made.calls, strict=asking.strict)
-    if asking.strict and not made.is_whole:
-        raise typer.Exit(UNSCORED)
+    leave(cut_off(made.calls), made.calls, strict=asking.strict, lost=not made.is_whole)

@@ -15,6 +15,7 @@ from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.languages import language_name, speaks
 from ragstone.files.language import detect_language
 from ragstone.flows.build.critique import find_answer
+from ragstone.flows.build.fact_writing import tidy
 from ragstone.flows.build.filling import WritingTask, WritingTools, WrittenCandidates, fill, sift_questions
 from ragstone.flows.build.styles import DialogueTurn, load_style
 from ragstone.flows.build.writing import DRAWN_AT, IN_LANGUAGE, STERN, Written, write_questions
@@ -201,12 +202,12 @@ async def _write(
     reply = await ask(write_prompt(passage, audience, secret, sample, stern=stern))
     draft: NegativeReply = reply.value
     found = find_evidence(draft.quote, passage.text)
-    asked = _tidy(draft.question)
+    asked = tidy(draft.question)
     in_language = speaks(asked, passage.lang)
     metadata: dict[str, object] = {
-        "missing": _tidy(draft.missing),
+        "missing": tidy(draft.missing),
         "quote": draft.quote,
-        "wrong_answer": _tidy(draft.wrong_answer),
+        "wrong_answer": tidy(draft.wrong_answer),
     }
     if found:
         start, end = passage.start + found.start, passage.start + found.end
@@ -236,10 +237,6 @@ def _fitting(passages: Sequence[SourcePassage]) -> list[SourcePassage]:
             break
         fitting.append(passage)
     return fitting
-
-
-def _tidy(text: str) -> str:
-    return " ".join(text.split())
 
 
 TRIES = 3  # calls for each question that is wanted: many near misses turn out to be answerable

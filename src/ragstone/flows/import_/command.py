@@ -8,7 +8,7 @@ import typer
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import AsJson, Force, Limit
-from ragstone.console.printing import UNSCORED, plural, say, show_json
+from ragstone.console.printing import UNSCORED, counts_line, plural, say, show_json
 
 if TYPE_CHECKING:
     from ragstone.flows.import_.summary import ImportSummary
@@ -99,10 +99,10 @@ def _told(summary: "ImportSummary") -> list[str]:
     if summary.n_documents:
         lines.append(f"  documents: {summary.n_documents:,}")
     of_all = " (of all, before repeats were dropped)" if summary.n_dropped else ""
-    lines.append(f"  {', '.join(f'{n:,} {what}' for what, n in counts.items())}{of_all}")
-    lines.append(f"  languages: {_counts(summary.languages)}")
+    lines.append(f"  {counts_line(counts)}{of_all}")
+    lines.append(f"  languages: {counts_line(summary.languages)}")
     if summary.tags:
-        lines.append(f"  tags: {_counts(dict(list(summary.tags.items())[:SHOWN_TAGS]))}")
+        lines.append(f"  tags: {counts_line(dict(list(summary.tags.items())[:SHOWN_TAGS]))}")
     if summary.n_skipped:
         lines.append(f"  skipped: {summary.n_skipped:,}, as said above")
     return lines
@@ -131,7 +131,3 @@ def _missing(summary: "ImportSummary") -> list[str]:
         f"{plural(n, 'document')} that questions name {'is' if n == 1 else 'are'} not in the source, e.g. "
         f"{summary.missing_documents[0]!r}: such a document cannot be found by any retriever."
     ]
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in counts.items())

@@ -9,7 +9,7 @@ import typer
 from ragstone.console.asking import load_for
 from ragstone.console.bars import bars
 from ragstone.console.options import AsJson, Config, Engine, Force, OutputPlace
-from ragstone.console.printing import plural, say, show_json
+from ragstone.console.printing import counts_line, plural, say, show_json
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def _told(found: "IngestSummary", options: "IngestOptions", output: str) -> list
     if found.n_documents:
         lines += [
             f"{plural(found.n_documents, 'document')} in {output}.",
-            f"  formats: {_counts(found.formats)}",
-            f"  languages: {_counts(found.languages)}",
+            f"  formats: {counts_line(found.formats)}",
+            f"  languages: {counts_line(found.languages)}",
         ]
     if found.skipped:
         lines.append(f"  skipped: {len(found.skipped):,}, as said above")
@@ -171,7 +171,3 @@ def _duplicate_lines(duplicates: "Sequence[Duplicate]", options: "IngestOptions"
         f"{plural(len(duplicates), 'document')} {repeat} an earlier one ({n_near:,} of them nearly), e.g. "
         f"{first.id} repeats {first.of}: {done}."
     ]
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in counts.items())

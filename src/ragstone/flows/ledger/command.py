@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.console.options import AsJson, Config, Force
-from ragstone.console.printing import WRONG_USE, say, show, show_json, told_plainly
+from ragstone.console.printing import WRONG_USE, on_terminal, say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -180,16 +180,12 @@ def _agreed() -> bool:
     """Return whether the user says yes. Raises ConfigError where there is nobody to ask."""
     from ragstone.errors import ConfigError
 
-    if not _on_terminal():
+    if not on_terminal():
         raise ConfigError("nothing was deleted: there is no terminal to ask on. Add --yes if this is meant.")
     # Not typer.confirm: it writes a space to standard output, which --json keeps for its document.
     sys.stderr.write("Delete them? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
-
-
-def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _told(place: "Place", chosen: "Chosen") -> str:

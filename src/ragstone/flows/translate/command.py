@@ -8,7 +8,7 @@ import typer
 from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import DocumentPaths, Limit, Output
-from ragstone.console.printing import UNSCORED, say, show_json
+from ragstone.console.printing import say, show_json
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
@@ -79,9 +79,7 @@ def translate(
         show_json(made.summary)
     else:
         _tell(made)
-    leave([*made.summary.statuses], made.summary.calls, strict=asking.strict)
-    if asking.strict and _n_lost(made):
-        raise typer.Exit(UNSCORED)
+    leave([*made.summary.statuses], made.summary.calls, strict=asking.strict, lost=_n_lost(made))
 
 
 def _read(

@@ -27,7 +27,7 @@ from ragstone.flows.translate.rows import (
 from ragstone.flows.translate.services import Translate
 from ragstone.flows.translate.translators import check_installed, names_of, open_translator
 from ragstone.llm import DEADLINE, parse_caps
-from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.llm.forecast import Forecast
 from ragstone.records import Document, Question, Status
 from ragstone.report.summary import Calls
 from ragstone.tables import read_rows
@@ -224,11 +224,7 @@ def translate_in_session(wanted: Translating, settings: Settings, how: SessionOp
 
 def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
     """Return what translating would ask. Raises what `translate` raises before a call."""
-
-    async def work(session: Session, _forecaster: Forecaster) -> None:
-        await translate_rows(wanted, session)
-
-    return forecast_of(settings, work)
+    return forecast_of(settings, lambda session, _forecaster: translate_rows(wanted, session))
 
 
 async def translate_rows(wanted: Translating, session: Session, *, installed: bool = True) -> Translation:
