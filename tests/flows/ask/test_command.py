@@ -42,8 +42,8 @@ def test_a_forecast_asks_nothing(documents, fake_openai):
 
 
 def test_a_python_function_answers_without_documents(folder):
-    (folder / "my_app.py").write_text("def reply(question):\n    return question.upper()\n")
-    ran = ragstone("ask", "When?", "--system", "my_app:reply")
+    (folder / "loud_app.py").write_text("def reply(question):\n    return question.upper()\n")
+    ran = ragstone("ask", "When?", "--system", "loud_app:reply")
     assert (ran.code, ran.out.strip()) == (0, "WHEN?")
     assert "No passages: name the documents" in ran.err
 
