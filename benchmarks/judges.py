@@ -25,6 +25,7 @@ import ragstone
 from ragstone.config import Settings, load_settings
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.judging import question_digest
+from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.fitting import fit_cut
 from ragstone.records import Answer, Context, Judgement
 from ragstone.statistics import (
@@ -334,6 +335,62 @@ def faithfulness(asked: Asked) -> None:
             print(f"    {name:<28} {auc_text(label, scores(judged(asked, name, answers)), clusters)}")
 
 
+BEGIN_ROWS = 60  # that a model is asked about
+
+
+def citations(asked: Asked) -> None:
+    """wice, begin: is a statement supported by the text that it cites? And with marks that are wrong."""
+    wice, begin = load("wice/claims.jsonl"), load("begin/begin.jsonl")
+    print("\ncitations: agreement with people on whether what is cited supports the statement")
+    # wice: supported (2) against partially (1) and not supported (0)
+    show_citations("citations", "wice/claims", wice, [row["human_label"] == 2 for row in wice], asked)
+    few = random.Random(0).sample(begin, BEGIN_ROWS)
+    for name, rows in [
+        ("citations", begin),
+        *([("citations_asked", few), ("citations", few)] if asked.model else []),
+    ]:
+        show_citations(name, "begin/begin", rows, [row["human_label"] == 1 for row in rows], asked)
+    answers = load("alce_utility/alce.jsonl")
+    made = (cited_statements(row["answer"], []) for row in answers)
+    marked = sum(any(one.cited or one.dangling for one in statements) for statements in made)
+    print(
+        f"  alce_utility/alce: {marked} of {len(answers)} answers hold a mark, so there is nothing to measure"
+    )
+
+
+def show_citations(
+    name: str, pack: str, rows: Sequence[dict[str, Any]], labels: Sequence[bool], asked: Asked
+) -> None:
+    """Print the agreement where [1] cites the row's own text, and what [2], the next row's, and others do."""
+    contexts = [Context(text="\n".join(sentences(row))) for row in rows]
+    clusters = [str(row["id"]) for row in rows]
+
+    def recalled(mark: str) -> npt.NDArray[np.bool_]:
+        answers = [
+            Answer(
+                question_id=row["id"],
+                question=row["question"] or row["title"],
+                answer=f"{row['answer'].rstrip(' .')} {mark}.",
+                contexts=[contexts[at], contexts[(at + 1) % len(rows)]],
+            )
+            for at, row in enumerate(rows)
+        ]
+        return np.equal(scores(judged(asked, name, answers)), 1.0).astype(np.bool_)
+
+    label, said = np.array(labels), recalled("[1]")
+    kappa = cohen_kappa(label.astype(int), said.astype(int), [0, 1])
+    print(
+        f"  {name} on {pack}, n = {len(rows)}, {100 * label.mean():.0f} % supported: "
+        f"{interval((said == label).astype(float), clusters)}, kappa {kappa:.3f}; "
+        f"always the commoner label: {max(label.mean(), 1 - label.mean()):.3f}"
+    )
+    if name == "citations":
+        for mark, what in (("[2]", "another text"), ("[9]", "no context"), ("", "nothing")):
+            print(f"    cites {what}: {recalled(mark).sum()} of {len(rows)} pass")
+        lost = ~recalled("[1][2]")[said]
+        print(f"    cites its text and another: {lost.sum()} of {len(lost)} lose precision")
+
+
 def sentences(row: dict[str, Any]) -> list[str]:
     given = row["context"]
     return given if isinstance(given, list) else [given[start:end] for start, end in sentence_spans(given)]
@@ -362,6 +419,7 @@ SECTIONS: dict[str, Callable[[Asked], None]] = {
     "answered": answered,
     "question_type": question_type,
     "faithfulness": faithfulness,
+    "citations": citations,
     "language_match": language_match,
 }
 

@@ -51,6 +51,7 @@ from ragstone.flows.import_.recognise import EXPORTS, recognise
 from ragstone.flows.import_.rows import ImportOptions, Source
 from ragstone.flows.translate import checks as translated
 from ragstone.judging import lexical, matching
+from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.truth import says_true
 from ragstone.llm.keys import _forms
 from ragstone.llm.limits import retry_after_s_of
@@ -63,7 +64,7 @@ from ragstone.privacy import phones, reversible
 from ragstone.privacy.masking import mask_personal_data, own_words
 from ragstone.privacy.numbers import _IDS
 from ragstone.privacy.reversible import ReversibleMask
-from ragstone.records import Document
+from ragstone.records import Context, Document
 from ragstone.report.render.markdown import escape, plain
 from ragstone.retrieval.remote import _spaced, locate
 
@@ -204,6 +205,9 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "flows.translate.checks": lambda text: translated.find_fault(text, text, "de"),
     "dataset.wording": repeats.content_of,
     "dataset.repeats.exact": repeats.exact_form,
+    "judging.cited_statements": lambda text: cited_statements(
+        text, [Context(text=SHORT), Context(text=text)]
+    ),
     "judging.no_refusal": lexical.no_refusal,
     **{f"judging.{name}": partial(compared, measure) for name, measure in lexical.MEASURES.items()},
     "judging.containment.reference": lambda text: lexical.containment(SHORT, text),

@@ -1,4 +1,4 @@
-"""Rows that anybody would judge alike, for a first try of a judge: a right answer, a wrong one, a refusal.
+"""Rows that anybody would judge alike, for a first try of a judge: right and wrong answers, a refusal, marks.
 
 A judge that fails on one of these does not work with its model. One that passes may still judge badly: that
 is what people's labels show (`ragstone agree`).
@@ -23,6 +23,8 @@ ANSWERS = {
     "wrong": "Sugar beet.",
     "refusing": "I cannot say: no document tells.",
     "empty": "",
+    "cited": "In 2019 red clover grew in the north field [1].",
+    "miscited": "In 2019 red clover grew in the north field [2].",
 }
 # Metric -> what becomes of each answer: a score in the upper or in the lower half of the scale.
 EXPECTED: dict[str, dict[str, Expectation]] = {
@@ -32,6 +34,7 @@ EXPECTED: dict[str, dict[str, Expectation]] = {
     "answered": {"right": "high", "wrong": "high", "refusing": "low"},
     "faithfulness": {"right": "high", "wrong": "low"},
     "claims": {"right": "high", "wrong": "low"},
+    "citations": {"cited": "high", "miscited": "low"},
     "context_sufficiency": {"right": "high"},
     "toxicity": {"right": "low", "wrong": "low", "refusing": "low"},
     "bias": {"right": "low", "wrong": "low", "refusing": "low"},

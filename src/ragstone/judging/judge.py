@@ -22,6 +22,7 @@ Judge = JudgeFields
 KINDS: dict[str, str] = {
     "rubric": "rubric:RubricJudge",
     "statements": "statements:StatementsJudge",
+    "citations": "citations:CitationsJudge",
     "percentage": "percentage:PercentageJudge",
     "classify": "classify:ClassifyJudge",
     "boolean": "boolean:BooleanJudge",

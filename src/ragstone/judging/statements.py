@@ -228,7 +228,7 @@ async def judge_claims(
     ]
     said = [part.rationale for part in parts if part.rationale]
     return Finding(
-        score=_f1(*(part.score for part in parts)) if len(parts) > 1 else 0.0,
+        score=harmonic_mean(*(part.score for part in parts)) if len(parts) > 1 else 0.0,
         rationale="; ".join(said if made else [NOT_STATED, *said]),
         verdicts=[msgspec.structs.replace(one, of=side) for side, ones in sides.items() for one in ones],
         usage=spent.usage,
@@ -263,7 +263,8 @@ def _share(metric: str, side: str, verdicts: list[Verdict]) -> CriterionOutcome:
     )
 
 
-def _f1(precision: float, recall: float) -> float:
+def harmonic_mean(precision: float, recall: float) -> float:
+    """Return the F1 of precision and recall, 0 where both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 

@@ -331,7 +331,10 @@ async def test_nor_does_it_for_variants(name, echo, tmp_path):
 REASONED = [
     name
     for name in ASKING
-    if getattr(load_judge(name), "reply", "reasoned") == "reasoned" and not load_judge(name).members
+    if getattr(load_judge(name), "reply", "reasoned") == "reasoned"
+    and not load_judge(name).members
+    # It asks about statements that cite something, and these answers do not: see test_citations.py.
+    and load_judge(name).kind != "citations"
 ]
 
 
