@@ -9,6 +9,7 @@ from ragstone.judging.stacking import (
     fit_stack,
     folds_of,
     stack_judge,
+    with_curve,
 )
 from ragstone.statistics.logistic import sigmoid
 
@@ -60,6 +61,57 @@ def test_probabilities_of_rows_that_were_not_fitted_are_calibrated():
     for low in np.arange(0, 1, 0.2):
         inside = (likely >= low) & (likely < low + 0.2)
         assert rows.share[inside].mean() == pytest.approx(likely[inside].mean(), abs=0.06)
+
+
+def saturated(seed, n=600):
+    """Return rows whose chance of a yes rises from 0.1 to 0.8 and no further, which is no logistic curve."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=n)
+    chance = 0.1 + 0.7 * sigmoid(4 * scores)
+    rows = StackRows(scores[:, None], (rng.random(n) < chance).astype(float), np.arange(n))
+    return rows, chance
+
+
+def curved(rows):
+    return with_curve(fit_stack(rows, JUDGES[:1]), rows)
+
+
+def test_a_curve_comes_nearer_to_a_chance_that_is_not_logistic_and_changes_hardly_a_verdict():
+    rows, chance = saturated(7)
+    (plain, cut), (bent, bent_cut) = (
+        crossed_probabilities(rows, JUDGES[:1], curved=one) for one in (False, True)
+    )
+    assert ((bent - chance) ** 2).mean() < 0.8 * ((plain - chance) ** 2).mean()
+    assert ((bent >= bent_cut) == (plain >= cut)).mean() > 0.97
+
+
+def test_a_curve_is_written_as_it_was_measured():
+    rows, _chance = saturated(8)
+    weights = curved(rows)
+    judge = stack_judge("mine", [Member(judge="coverage", loaded=JUDGES[0])], weights, source="a test")
+    assert next(judge.problems(), None) is None
+    assert judge.curve == [tuple(point) for point in weights.curve.tolist()]
+    assert judge.threshold == pytest.approx(weights.threshold, abs=1e-4)
+    assert 0.05 < judge.curve[0][1] < 0.2
+    assert 0.7 < judge.curve[-1][1] < 0.9
+
+
+def test_where_people_do_not_follow_the_scores_there_is_no_curve():
+    rows = StackRows(np.repeat([[0.0], [1.0]], 50, axis=0), np.repeat([1.0, 0.0], 50), np.arange(100))
+    weights = curved(rows)
+    assert (weights.weight.tolist(), len(weights.curve)) == ([0], 0)
+    assert weights.probabilities(rows.scores) == pytest.approx(0.5)
+
+
+def test_rows_without_a_score_bend_no_curve():
+    rows, _chance = saturated(9)
+    silent = StackRows(
+        np.append(rows.scores, np.full((300, 1), np.nan), axis=0),
+        np.append(rows.share, np.ones(300)),
+        np.arange(900),
+    )
+    curve = curved(silent).curve
+    assert curve[-1, 1] == pytest.approx(curved(rows).curve[-1, 1], abs=0.02)
 
 
 def test_noise_is_worth_no_more_than_the_base_rate():

@@ -30,7 +30,8 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
     made: what it is, in words. value, before: agreement of the candidate and of the judge as it is, on the
     same n answers; test: of the difference. calls: to models for a judgement, on average; before_calls: of
     the judge as it is. spent: calls that trying it took, those from the ledger included; spent_usd: None
-    where a price is unknown. why: it was stopped, refused or cut off. text: the file that it would be.
+    where a price is unknown. brier: of probabilities, the mean squared distance from people's yes (1) and no
+    (0), 0 best. why: it was stopped, refused or cut off. text: the file that it would be.
     """
 
     name: str
@@ -47,6 +48,7 @@ class LearnedCandidate(msgspec.Struct, frozen=True, kw_only=True):
     spent: int = 0
     spent_usd: float | None = 0.0
     text: str = ""
+    brier: float | None = None
 
     @property
     def error(self) -> float:
@@ -148,14 +150,19 @@ def choose_candidate(candidates: Sequence[LearnedCandidate]) -> LearnedCandidate
 
     The best is the one of the largest gain less one standard error. Of those whose gain is within one
     standard error of its gain, the one with the fewest calls is taken (the one-standard-error rule of
-    Breiman et al. 1984): what is bought with calls should show.
+    Breiman et al. 1984): what is bought with calls should show. Of candidates that gained the same, the one
+    of the lower Brier score.
     """
     good = [one for one in candidates if one.sure_gain > 0]
     if not good:
         return None
     best = max(good, key=lambda one: one.sure_gain)
     near = [one for one in good if gain(one) >= gain(best) - best.error]
-    return min(near, key=lambda one: (round(one.calls, 6), -one.sure_gain))
+    return min(near, key=lambda one: (round(one.calls, 6), -one.sure_gain, _brier(one)))
+
+
+def _brier(candidate: LearnedCandidate) -> float:
+    return math.inf if candidate.brier is None else candidate.brier
 
 
 def gain(candidate: LearnedCandidate) -> float:

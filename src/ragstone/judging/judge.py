@@ -73,9 +73,20 @@ EVERY_KEY: dict[str, object] = {
 
 
 # Keys of kinds that came later, which stand in the digests of judges of these kinds alone.
-KEYS = (*EVERY_KEY, "intercept", "threshold", "call", "timeout_s", "check", "expect", "optional", "empty")
+KEYS = (
+    *EVERY_KEY,
+    "intercept",
+    "threshold",
+    "call",
+    "timeout_s",
+    "check",
+    "expect",
+    "optional",
+    "empty",
+    "curve",
+)
 # Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
-LATER: dict[str, object] = {"optional": [], "empty": "not_applicable"}
+LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": []}
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 
 

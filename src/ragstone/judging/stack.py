@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from textwrap import shorten
 from typing import ClassVar
 
 import msgspec
+import numpy as np
 
 from ragstone.judging.combined import (
     DIGITS,
@@ -18,6 +20,7 @@ from ragstone.judging.combined import (
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Member, Scale
 from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.records import OWN_THRESHOLD, Answer
+from ragstone.statistics.isotonic import on_curve
 
 WIDEST = 160  # characters of a member's own rationale
 LEAST = 0.25  # share of the strongest reason's log odds below which another is not worth a word
@@ -48,12 +51,15 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
     """A judge whose score is the probability of a yes, a logistic regression on its members' scores.
 
-    intercept: the log odds where every member is at its centre. threshold: the probability from which on the
-    rationale says yes. The numbers are fitted on people's labels, see stacking.py.
+    intercept: the log odds where every member is at its centre. curve: points (what the regression says,
+    probability) from left to right, where its shape is not that of the regression; straight between two
+    points, level beyond the ends. threshold: the probability from which on the rationale says yes. The
+    numbers are fitted on people's labels, see stacking.py.
     """
 
     members: Sequence[StackMember] = []
     intercept: float
+    curve: Sequence[tuple[float, float]] = []
     threshold: float = 0.5
 
     fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
@@ -65,6 +71,12 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
             yield "threshold", f"threshold = {self.threshold:g}: give a probability between 0 and 1."
         if not math.isfinite(self.intercept):
             yield "intercept", f"intercept = {self.intercept}: give a finite number."
+        if self.curve and not _is_curve(self.curve):
+            yield (
+                "curve",
+                "the points of curve are [before, after], both between 0 and 1: give two or more, before "
+                "rising, and after never falling.",
+            )
         for member in self.members:
             if member.cut is not None or member.unsure:
                 yield (
@@ -110,9 +122,17 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
             reason_of(member, one) for member, one in zip(self.members, heard, strict=True) if is_scored(one)
         ]
         likely = probability(self.intercept + sum(reason.log_odds for reason in reasons))
+        if self.curve:
+            likely = float(on_curve(np.array(likely), np.array(self.curve)))
         rationale = words_of(reasons, yes=likely >= self.threshold)
         named = {OWN_THRESHOLD: self.threshold}
         return with_members(Finding(score=round(likely, DIGITS), rationale=rationale, metadata=named), heard)
+
+
+def _is_curve(points: Sequence[tuple[float, float]]) -> bool:
+    inside = all(0 <= before <= 1 and 0 < after < 1 for before, after in points)
+    rises = all(one[0] < next_one[0] and one[1] <= next_one[1] for one, next_one in pairwise(points))
+    return len(points) > 1 and inside and rises
 
 
 def direction(judge: JudgeFields) -> int:

@@ -9,12 +9,14 @@ from ragstone.judging.fields import JudgeFields, Member
 from ragstone.judging.fitting import FOLDS, Flags, fit_cut
 from ragstone.judging.stack import StackJudge, StackMember, direction
 from ragstone.statistics import Codes, Floats
+from ragstone.statistics.isotonic import isotonic_curve, on_curve
 from ragstone.statistics.logistic import Logistic, fit_logistic, sigmoid
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 SHOWN_DIGITS = 4  # of weights in a file: far below what labels can tell apart
 LEAST = 10**-SHOWN_DIGITS
 HALF = 0.5
+EMPTY = np.empty((0, 2))
 
 
 class StackRows(msgspec.Struct, frozen=True, eq=False):
@@ -33,6 +35,7 @@ class StackRows(msgspec.Struct, frozen=True, eq=False):
 class StackWeights(msgspec.Struct, frozen=True, eq=False):
     """What is fitted. centre, spread, weight: (k,); weight is 0 for a member that teaches nothing.
 
+    curve: (p, 2), points through which the probability goes, see isotonic_curve; of none it stays as it is.
     threshold: the probability from which on to say yes; penalty: the one that was chosen.
     """
 
@@ -42,10 +45,12 @@ class StackWeights(msgspec.Struct, frozen=True, eq=False):
     weight: Floats
     threshold: float
     penalty: float
+    curve: Floats = EMPTY
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of yes for rows of scores, (n, k) -> (n,)."""
-        return sigmoid(self.intercept + standardised(scores, self.centre, self.spread) @ self.weight)
+        likely = sigmoid(self.intercept + standardised(scores, self.centre, self.spread) @ self.weight)
+        return on_curve(likely, self.curve) if len(self.curve) else likely
 
 
 def standardised(scores: Floats, centre: Floats, spread: Floats) -> Floats:
@@ -67,29 +72,58 @@ def fit_stack(rows: StackRows, judges: Sequence[JudgeFields], *, seed: int = 0) 
     logits = crossed[penalty]
     scale = fit_logistic(logits[:, None], rows.share, signs=np.array([1]), penalty=1.0)
     centre, spread, fitted = _fitted(rows, signs, penalty)
-    likely, yes = sigmoid(scale.logits(logits[:, None])), rows.share >= HALF
     slope = float(scale.weights[0])
-    return StackWeights(
+    weights = StackWeights(
         intercept=scale.intercept + slope * fitted.intercept,
         centre=centre,
         spread=spread,
         weight=slope * fitted.weights,
-        threshold=fit_cut(likely, yes) or HALF,
+        threshold=HALF,
         penalty=penalty,
     )
+    # The fits of several folds do not quite keep the order of one judge's scores, which a cut can rely on.
+    alone = len(judges) == 1
+    likely = weights.probabilities(rows.scores) if alone else sigmoid(scale.logits(logits[:, None]))
+    return msgspec.structs.replace(weights, threshold=fit_cut(likely, rows.share >= HALF) or HALF)
+
+
+def with_curve(weights: StackWeights, rows: StackRows) -> StackWeights:
+    """Return the weights of one judge alone with the curve of isotonic regression on the rows it has scored.
+
+    It moves probabilities and not verdicts, for the threshold moves along; only where that parts a pool, as
+    good a one is taken that does not. A curve that does not rise is left out. (Several judges' curve on the
+    rows that they were weighed on would flatter.)
+    """
+    heard = rows.at(np.asarray(~np.isnan(rows.scores).all(axis=1)))
+    likely = weights.probabilities(heard.scores)
+    # As they stand in a file; points that are one there are one.
+    points = {
+        round(before, SHOWN_DIGITS): _shown(after)
+        for before, after in isotonic_curve(likely, heard.share).tolist()
+    }
+    curve = np.array(list(points.items()))
+    if curve[0, 1] == curve[-1, 1]:
+        return weights
+    threshold, bent = float(on_curve(np.array(weights.threshold), curve)), on_curve(likely, curve)
+    if ((bent >= threshold) != (likely >= weights.threshold)).any():
+        threshold = fit_cut(bent, heard.share >= HALF) or HALF
+    return msgspec.structs.replace(weights, curve=curve, threshold=threshold)
 
 
 def crossed_probabilities(
-    rows: StackRows, judges: Sequence[JudgeFields], *, seed: int = 0
+    rows: StackRows, judges: Sequence[JudgeFields], *, curved: bool = False, seed: int = 0
 ) -> tuple[Floats, Floats]:
     """Return the probability and the threshold of each row by a stack fitted without its question, (n,) each.
 
-    Penalty, scale and threshold are chosen within each fold's other rows: nothing of a row tells on itself.
+    curved: see with_curve. Penalty, scale, curve and threshold are chosen within each fold's other rows:
+    nothing of a row tells on itself.
     """
     fold = folds_of(rows.question, seed)
     likely, threshold = np.zeros(len(fold)), np.zeros(len(fold))
     for number in np.unique(fold):
-        weights = fit_stack(rows.at(fold != number), judges, seed=seed)
+        own = rows.at(fold != number)
+        weights = fit_stack(own, judges, seed=seed)
+        weights = with_curve(weights, own) if curved else weights
         likely[fold == number] = weights.probabilities(rows.scores[fold == number])
         threshold[fold == number] = weights.threshold
     return likely, threshold
@@ -123,7 +157,8 @@ def stack_judge(
         source=source,
         tuned_on=list(tuned_on),
         intercept=round(weights.intercept, SHOWN_DIGITS),
-        threshold=min(max(round(weights.threshold, SHOWN_DIGITS), LEAST), 1 - LEAST),
+        curve=[(before, after) for before, after in weights.curve.tolist()],
+        threshold=_shown(weights.threshold),
         members=[
             StackMember(
                 judge=members[n].judge,
@@ -136,6 +171,10 @@ def stack_judge(
             for n in chosen
         ],
     )
+
+
+def _shown(likely: float) -> float:
+    return float(np.clip(round(likely, SHOWN_DIGITS), LEAST, 1 - LEAST))
 
 
 def signs_of(judges: Sequence[JudgeFields]) -> Codes:

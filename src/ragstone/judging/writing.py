@@ -12,7 +12,11 @@ from ragstone.judging.judge import LOADED
 from ragstone.judging.variant import FILE
 
 IN_A_ROW = 5
-FITTED = "# Questions that it was fitted on: they say nothing about how good it is."
+# Keys whose values fill several lines, and what stands above them.
+LONG = {
+    "curve": "# [what the members make of it, probability]: straight between points, level beyond the ends.",
+    "tuned_on": "# Questions that it was fitted on: they say nothing about how good it is.",
+}
 
 
 def judge_text(judge: JudgeFields, folder: Path) -> str:
@@ -24,12 +28,13 @@ def judge_text(judge: JudgeFields, folder: Path) -> str:
     usual = {field.name: _usual(field) for field in msgspec.structs.fields(judge)}
     own = {key: given[key] for key in given if key not in ("kind", *LOADED) and given[key] != usual[key]}
     own.pop("members", None)
-    tuned_on = own.pop("tuned_on", [])
+    long = {key: own.pop(key, []) for key in LONG}
     named = {key: own.pop(key) for key in ("name", "version")}
     tables = {key: own.pop(key) for key in [*own] if _is_table(own[key])}
     lines = _table(named | {"kind": judge.kind} | own)
-    if tuned_on:
-        lines += [FITTED, "tuned_on = [", *_rows(tuned_on), "]"]
+    for key, values in long.items():
+        if values:
+            lines += [LONG[key], f"{key} = [", *_rows(values), "]"]
     for key, table in tables.items():
         for one in table if isinstance(table, list) else [table]:
             lines += ["", f"[[{key}]]" if isinstance(table, list) else f"[{key}]", *_table(one)]
@@ -41,10 +46,10 @@ def judge_text(judge: JudgeFields, folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rows(digests: Sequence[str]) -> list[str]:
+def _rows(values: Sequence[object]) -> list[str]:
     return [
-        "  " + " ".join(f"{_toml(digest)}," for digest in digests[at : at + IN_A_ROW])
-        for at in range(0, len(digests), IN_A_ROW)
+        "  " + " ".join(f"{_toml(value)}," for value in values[at : at + IN_A_ROW])
+        for at in range(0, len(values), IN_A_ROW)
     ]
 
 

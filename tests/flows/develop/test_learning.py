@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.support.judged_drafts import JUDGE
+from tests.support.known_judges import ANSWER
 from tests.support.learned_judges import STRICT, learning_model, learning_project
 from tests.support.scripts import fail, prompt_of
 
@@ -239,6 +240,39 @@ def test_a_judge_with_a_wide_scale_says_yes_from_its_middle_on(project, fake_ope
     assert found.verdict == "better"
     told = load_judge(project.file)
     assert (told.kind, told.members[0].judge.endswith("mine@v1.toml")) == ("stack", True)
+
+
+@pytest.mark.parametrize(("n", "chosen"), [(440, "calibrated, isotonic"), (300, "calibrated")])
+def test_of_two_calibrations_that_agree_equally_often_the_nearer_one_is_taken(
+    project, fake_openai, n, chosen
+):
+    project(judge=PERCENT, n=n)
+    plain = learning_model()
+
+    def in_percent(body):
+        made = json.loads(plain(body))
+        case, truth = ANSWER.findall(prompt_of(body))[-1]
+        # A bad case has 10 or 90, a good one 20 or 90: from 20 on most are good, which is no logistic curve.
+        low, often = (20, 2) if truth == "good" else (10, 3)
+        made["score"] = low if int(case) % often else 90
+        made.pop("verdict", None)
+        return json.dumps(made)
+
+    fake_openai.script = in_percent
+    found = project.learn(methods=["calibration"], threshold=50)
+    n_scored = len(project.of("dev"))
+    assert (n_scored >= 200) == (chosen != "calibrated")  # from 200 on a curve is tried
+    assert (found.verdict, found.chosen) == ("better", chosen)
+    judge = load_judge(project.file)
+    if chosen == "calibrated":
+        assert ([one.name for one in found.candidates], list(judge.curve)) == (["calibrated"], [])
+        return
+    platt, isotonic = (candidate(found, name) for name in ("calibrated", chosen))
+    assert platt.value == isotonic.value
+    assert isotonic.brier < platt.brier - 0.01
+    assert f"Brier score {isotonic.brier:.3f}" in isotonic.made
+    # 10, which no good case has; then 20 to 90, which the good half of the cases have and 1/6 are bad: 3/4.
+    assert [share for _, share in judge.curve] == pytest.approx([0.0, 0.75, 0.75], abs=0.06)
 
 
 def test_labels_that_are_grades_are_yes_from_where_they_are_said_to_be(project):

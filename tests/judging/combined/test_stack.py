@@ -44,6 +44,18 @@ async def test_the_score_is_the_logistic_of_the_weighed_scores():
     assert [member["judge"] for member in row.metadata["members"]] == ["coverage", "no_refusal"]
 
 
+async def test_with_a_curve_the_score_is_what_stands_there():
+    # -1 + 4 = 3 for a right answer, a probability of 0.953; -7/3 for "Early.", 0.0884.
+    right = 1 / (1 + math.exp(-3))
+    curve = [(0.1, 0.2), (0.9, 0.5), (1.0, 0.7)]
+    judge = stack(COVERAGE, REFUSAL, curve=curve, threshold=0.55)
+    row = await judged(judge, answered(answer="Early in the season"))
+    assert row.score == pytest.approx(0.5 + 0.2 * (right - 0.9) / 0.1)
+    assert row.rationale.startswith("yes: ")
+    row = await judged(judge)
+    assert (row.score, row.rationale.startswith("no: ")) == (0.2, True)  # left of the first point
+
+
 async def test_the_rationale_names_what_weighs_most_and_what_speaks_against_it():
     # coverage adds 2 x (1 - 0.5) / 0.25 = 4, the refusal (0 - 1) / 0.5 = -2: -1 + 4 - 2 = 1.
     both = answered(answer="I do not know. Early in the season?")
@@ -168,6 +180,13 @@ MEMBER = '[[members]]\njudge = "no_refusal"\nweight = 1.0\ncentre = 0.5\nspread 
         (TEXT.replace("intercept = 0.0", "intercept = inf") + MEMBER, "give a finite number"),
         (TEXT + MEMBER.replace("weight = 1.0\n", ""), "weight"),
         (TEXT + "threshold = 1.0\n" + MEMBER, "a probability between 0 and 1"),
+        (TEXT + "curve = [[0.1, 0.2]]\n" + MEMBER, "give two or more"),
+        (TEXT + "curve = [[0.5, 0.2], [0.5, 0.3]]\n" + MEMBER, "before rising"),
+        (TEXT + "curve = [[0.1, 0.3], [0.5, 0.2]]\n" + MEMBER, "after never falling"),
+        (TEXT + "curve = [[0.1, 0.0], [0.5, 0.2]]\n" + MEMBER, "both between 0 and 1"),
+        (TEXT + "curve = [[0.1, nan], [0.5, 0.2]]\n" + MEMBER, "both between 0 and 1"),
+        (TEXT + "curve = [[10, 0.1], [50, 0.2]]\n" + MEMBER, "both between 0 and 1"),
+        (TEXT + "curve = [0.1, 0.2]\n" + MEMBER, "curve"),
         (TEXT.replace("[0, 1]", "[0, 10]") + MEMBER, r"a stack judge has scale = \[0, 1\]"),
         (TEXT + MEMBER.replace("1.0", "-1.0"), "a better score would count against the answer"),
         (TEXT + MEMBER.replace("no_refusal", "bias"), "its lowest score is the good one"),
@@ -184,7 +203,12 @@ def test_a_judge_is_read_as_it_was_written(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text(TEXT + MEMBER)
     file = StackMember(judge=str(own), weight=0.5, centre=0.5, spread=1.0)
-    judge = stack(COVERAGE, REFUSAL, file, tuned_on=["0123456789abcdef"], threshold=0.25)
+    curve = [(step / 10, step / 10) for step in range(1, 8)]
+    judge = stack(COVERAGE, REFUSAL, file, tuned_on=["0123456789abcdef"], threshold=0.25, curve=curve)
     text = judge_text(judge, tmp_path)
+    assert (
+        "  [0.1, 0.1], [0.2, 0.2], [0.3, 0.3], [0.4, 0.4], [0.5, 0.5],\n  [0.6, 0.6], [0.7, 0.7],\n]\n"
+        in text
+    )
     assert 'judge   = "own.toml"' in text
     assert load_members(parse_judge(text, tmp_path / "copy.toml"), "copy.toml") == judge

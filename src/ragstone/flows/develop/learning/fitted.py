@@ -16,12 +16,17 @@ from ragstone.judging.fields import Member
 from ragstone.judging.fitting import Flags, Scored, Thresholds, fit_thresholds, sure_of
 from ragstone.judging.judge import judge_names, read_judge
 from ragstone.judging.stack import direction
-from ragstone.judging.stacking import StackRows, crossed_probabilities, fit_stack, stack_judge
+from ragstone.judging.stacking import StackRows, crossed_probabilities, fit_stack, stack_judge, with_curve
 from ragstone.records import Answer
 from ragstone.statistics import Floats
 
 LEAST_SCORED = 0.5  # share of the rows that a free measure must say something of
 LEAST_SURE, MOST_SURE = 0.5, 0.95
+ISOTONIC = "calibrated, isotonic"
+# Answers from which on an isotonic curve is tried. In draws from three judges whose curve is no logistic one
+# it came nearer to the true probability than Platt's in 64, 78 and 98 % of the draws of 200, and in 48, 68
+# and 84 % of those of 100; Niculescu-Mizil and Caruana (2005, ICML) say a thousand for data at large.
+ENOUGH = 200
 CandidateName = tuple[str, int, list[str]]
 """What a candidate's file says of itself: name, version, and the digests of the questions it is fitted on."""
 SOURCE = "fitted by `ragstone judges learn` on people's labels of {n} answers"
@@ -90,6 +95,8 @@ def fitted_candidates(
     no_model = [one for one in everybody if not one.rows.judge.needs_model]
     if "calibration" in methods:
         yield _stacked("calibration", "calibrated", [judge], rows, named)
+        if np.count_nonzero(~np.isnan(judge.rows.scores)) >= ENOUGH and informative([judge]):
+            yield _stacked("calibration", ISOTONIC, [judge], rows, named)
     if "stack" in methods:
         if len(everybody) > 1:
             yield _stacked("stack", "stack", everybody, rows, named)
@@ -131,7 +138,7 @@ def _stacked(
     rows: LearningRows,
     named: CandidateName,
 ) -> CandidateResult:
-    """Return a logistic combination; of one judge alone it is Platt's calibration, with a threshold."""
+    """Return a logistic combination; of one judge alone it is a calibration, Platt's or isotonic."""
     judges = [one.rows.judge for one in members]
     if any(direction(judge) < 0 for judge in judges):
         return refused(method, "a judge whose lowest score is the good one cannot be weighed yet.", rows)
@@ -140,9 +147,10 @@ def _stacked(
         return refused(method, "the judge gave every answer the same score, or most none.", rows)
     try:
         weights = fit_stack(matrix, judges, seed=rows.seed)
-        likely, yes_from = crossed_probabilities(matrix, judges, seed=rows.seed)
+        likely, yes_from = crossed_probabilities(matrix, judges, curved=name == ISOTONIC, seed=rows.seed)
     except ValueError:
         return refused(method, "too few answers of one grade: some part of the rows has none.", rows)
+    weights = with_curve(weights, matrix) if name == ISOTONIC else weights
     own_name, version, tuned_on = named
     found = stack_judge(
         own_name,
@@ -155,17 +163,21 @@ def _stacked(
     )
     kept = {member.judge for member in found.members}
     failed = np.any([one.failed for one in members if one.member.judge in kept], axis=0)
-    silent = np.all(np.isnan(matrix.scores), axis=1)
+    scores = np.where(failed | np.all(np.isnan(matrix.scores), axis=1), np.nan, likely)
+    known = ~np.isnan(scores)
+    brier = float(((scores - rows.human)[known] ** 2).mean()) if known.any() else None
     return CandidateResult(
         name=name,
         method=method,
         made="; ".join(f"{member.inner.name} × {member.weight:g}" for member in found.members)
-        + f"; yes from {found.threshold:g}",
+        + f"; yes from {found.threshold:g}"
+        + (f"; Brier score {brier:.3f}" if brier is not None else ""),
         judge=found,
-        scores=np.where(failed | silent, np.nan, likely),
+        scores=scores,
         asked=np.ones(len(rows.answers), dtype=np.bool_),
         yes_from=yes_from,
         calls=sum(float(one.rows.calls.mean()) for one in members if one.member.judge in kept),
+        brier=brier,
     )
 
 

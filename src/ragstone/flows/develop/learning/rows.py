@@ -99,7 +99,7 @@ class CandidateResult(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     judge: fitted on all rows, as it would be written; None for one that was refused. scores: (n,), of judges
     that were fitted without the row; asked: (n,), on which rows it was asked so. yes_from: (n,), of these
-    judges. calls: for a judgement, on average. cost: of trying it.
+    judges. calls: for a judgement, on average. cost: of trying it. brier: see LearnedCandidate.
     """
 
     name: str
@@ -113,6 +113,7 @@ class CandidateResult(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     cost: CallCost = CallCost(usage=Usage(calls=0), cost_usd=0.0)
     state: CandidateState = "measured"
     why: str | None = None
+    brier: float | None = None
 
 
 def measured_candidate(
@@ -129,6 +130,7 @@ def measured_candidate(
         before_calls=float(before.calls.mean()),
         spent=found.cost.usage.calls,
         spent_usd=found.cost.cost_usd,
+        brier=found.brier,
         text=text(found.judge) if found.judge else "",
     )
     mine, old = worths_of_result(found, rows), rows.worths(before.scores, before.yes_from)
