@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import subprocess
 import sys
 import threading
 import time
@@ -167,6 +168,11 @@ class TestReal:
             with pytest.raises(CallFailed, match=r"took more than 0.001 s") as caught:
                 await door.ask(WORD)
         assert caught.value.status == "timeout"
+
+    def test_a_server_that_is_dropped_at_once_ends(self):
+        load = "[_load(resolve_gguf('smollm2-135m'), 1, 512) and None for _ in range(4)]"
+        program = f"from ragstone.llm.llamacpp import _load, resolve_gguf; {load}"
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=240)
 
     async def test_a_file_that_is_no_model_says_so(self, tmp_path):
         (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\0" * 100)

@@ -162,10 +162,13 @@ def _load(path: Path, slots: int, context_tokens: int) -> Any:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _cores()
     params.verbosity = -1
     params.warmup = False
+    params.endpoint_metrics = True
     try:
-        return xllamacpp.Server(params)
+        server = xllamacpp.Server(params)
     except RuntimeError as mistake:
         raise ModelError(f"{path}: cannot be loaded ({mistake}). Is it a whole GGUF file?") from None
+    server.handle_metrics()  # its loop answers: a server that is dropped before that runs never ends
+    return server
 
 
 def _body(prompt: Prompt) -> dict[str, Any]:
