@@ -37,7 +37,7 @@ Pair = tuple[int, tuple[int, ...]]
 """A statement's number and some of the contexts that it cites."""
 
 
-class Support(NamedTuple):
+class CitedSupport(NamedTuple):
     """What the contexts that a statement cites say of it.
 
     together: all of them support it. useful: those of them that count for precision. reason: why not.
@@ -61,7 +61,7 @@ def word_support(said: Sequence[str], held: Container[str]) -> float:
     return (1 - lost / sum(weight for weight, _ in weights)) / (1 + lost / PATIENCE_WORDS)
 
 
-def weigh_by_words(statements: Numbered, texts: Sequence[str], threshold: float) -> dict[int, Support]:
+def weigh_by_words(statements: Numbered, texts: Sequence[str], threshold: float) -> dict[int, CitedSupport]:
     """Return the support of each statement that cites contexts, by words; in linear time."""
     held = {n: set(words(texts[n - 1])) for one in statements.values() for n in one.cited}
     return {
@@ -69,14 +69,16 @@ def weigh_by_words(statements: Numbered, texts: Sequence[str], threshold: float)
     }
 
 
-def _support_by_words(statement: CitedStatement, held: Mapping[int, set[str]], threshold: float) -> Support:
+def _support_by_words(
+    statement: CitedStatement, held: Mapping[int, set[str]], threshold: float
+) -> CitedSupport:
     said = words(statement.text)
     own = {n: held[n].intersection(said) for n in statement.cited}
     counts = Counter(word for shared in own.values() for word in shared)
     if word_support(said, counts) < threshold:
         lacking = list(dict.fromkeys(word for word in said if word not in counts))[:MOST_NAMED]
-        return Support(together=False, reason=f"not in what it cites: {', '.join(lacking)}")
-    return Support(
+        return CitedSupport(together=False, reason=f"not in what it cites: {', '.join(lacking)}")
+    return CitedSupport(
         together=True,
         useful=frozenset(
             n
@@ -95,7 +97,7 @@ async def weigh_by_model(
     replies: list[Reply],
     statements: Numbered,
     texts: Sequence[str],
-) -> dict[int, Support]:
+) -> dict[int, CitedSupport]:
     """Return the support of each statement that cites contexts, by a model; `replies` gains what was said.
 
     Statements that cite the same contexts share a call. Only one that several contexts support together is
@@ -119,7 +121,7 @@ async def weigh_by_model(
     without = alone | await ask(rest for rest in rests.values() if rest not in alone)
     needed = {key for key, rest in rests.items() if not without[rest].supported}
     return {
-        number: Support(
+        number: CitedSupport(
             together=whole[pair].supported,
             useful=frozenset(
                 n
@@ -167,7 +169,7 @@ async def _check(
 
 
 def citations_found(
-    statements: Numbered, support: Mapping[int, Support], replies: Sequence[Reply]
+    statements: Numbered, support: Mapping[int, CitedSupport], replies: Sequence[Reply]
 ) -> Finding:
     """Return precision, recall and their harmonic mean, with a verdict on each statement."""
     n_supported = sum(one.together for one in support.values())
@@ -206,7 +208,7 @@ def _dangling(names: Sequence[str]) -> str:
     return f"{shown}{more} {'points' if len(distinct) == 1 else 'point'} to no context"
 
 
-def _verdict(number: int, statement: CitedStatement, support: Support | None) -> Verdict:
+def _verdict(number: int, statement: CitedStatement, support: CitedSupport | None) -> Verdict:
     why = [support.reason if support else None if statement.dangling else NO_MARK]
     why.append(_dangling(statement.dangling) if statement.dangling else None)
     return Verdict(
