@@ -31,6 +31,7 @@ class CommonParams:
         self.model, self.cpuparams, self.cpuparams_batch = (types.SimpleNamespace() for _ in range(3))
 class Server:
     def __init__(self, params): pass
+    def handle_metrics(self): pass
     def handle_chat_completions(self, body, on_chunk):
         open("generating", "w").close()
         ctypes.CDLL(None).sleep(60)

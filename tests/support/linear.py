@@ -26,7 +26,7 @@ import ragstone
 SIZES = (8_192, 32_768, 131_072)
 FLOOR_S = 0.004  # below it a time at the first size is noise
 LIMIT_S = 1.0
-GROWTH = 1.3  # times the growth of the text
+GROWTH = 1.6  # times the growth of the text: n ** 1.2 is found, a busy machine is not
 FUNCTIONS = {
     "compile": 1,
     "search": 2,
