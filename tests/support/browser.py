@@ -66,7 +66,8 @@ class Tab:
         return self.page.evaluate(script)
 
     def axe(self) -> list[str]:
-        """Return what axe finds against the page as it stands: the rule, and the element."""
+        """Return what axe finds against the page, once it has its style sheets: the rule, and the element."""
+        self.page.wait_for_load_state("load")
         # By playwright, beside the page: a policy of its own may forbid scripts that are not its files.
         self.run(AXE.read_text(encoding="utf-8"))
         found = self.run("axe.run(document, { resultTypes: ['violations'] }).then((one) => one.violations)")
