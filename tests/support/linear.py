@@ -26,7 +26,7 @@ import ragstone
 SIZES = (8_192, 32_768, 131_072)
 FLOOR_S = 0.004  # below it a time at the first size is noise
 LIMIT_S = 1.0
-GROWTH = 1.6  # times the growth of the text: n ** 1.2 is found, a busy machine is not
+GROWTH = 1.3  # times the growth of the text
 FUNCTIONS = {
     "compile": 1,
     "search": 2,
@@ -257,7 +257,7 @@ def seconds_of(call: Callable[[Any], object], text: object, limit_s: float = LIM
 
 
 def grow(
-    call: Callable[[Any], object], make: Callable[[int], Any], growth: float = GROWTH, takes: int = 4
+    call: Callable[[Any], object], make: Callable[[int], Any], growth: float = GROWTH, takes: int = 8
 ) -> Growth:
     """Time a call on texts of SIZES; it fails where that grows faster than `growth` x linear or passes 1 s.
 
