@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -118,14 +118,7 @@ async def _judge_all(
     """Return the cells with what was judged in them, and those that could not be, with their reasons."""
     judged: list[JudgedRuns] = []
     failed: list[LeftOutCell] = []
-    for number, cell in enumerate(grid.cells, 1):
-        try:
-            found = await judge_cell(cell, grid, answers, session)
-        except ConfigError:
-            raise
-        except RagstoneError as mistake:
-            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
-            continue
+    async for number, cell, found in judged_cells(grid, answers, session, failed):
         files = [_file(number, cell, run) for run in range(len(found.runs))]
         for file, rows in zip(files, found.runs, strict=True):
             write_rows(folder / file, rows, Judgement, force=True)
@@ -142,6 +135,21 @@ class JudgedCell(msgspec.Struct, frozen=True, kw_only=True):
 
     runs: list[list[Judgement]]
     spent: JudgingSpent
+
+
+async def judged_cells(
+    grid: JudgeGrid, answers: Sequence[Answer], session: Session, failed: list[LeftOutCell]
+) -> AsyncIterator[tuple[int, JudgeCell, JudgedCell]]:
+    """Yield each cell with its number, from 1, and what was judged; `failed` gains what could not be."""
+    for number, cell in enumerate(grid.cells, 1):
+        try:
+            found = await judge_cell(cell, grid, answers, session)
+        except ConfigError:
+            raise
+        except RagstoneError as mistake:
+            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
+        else:
+            yield number, cell, found
 
 
 async def judge_cell(

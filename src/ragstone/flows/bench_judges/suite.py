@@ -23,7 +23,7 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.flows.bench_judges.board import no_scores
-from ragstone.flows.bench_judges.grid import decisive_settings, judge_cell
+from ragstone.flows.bench_judges.grid import decisive_settings, judge_cell, judged_cells
 from ragstone.flows.bench_judges.planning import JudgeGrid, baselines_of, cell_of
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.render import gather_inputs
@@ -211,14 +211,7 @@ async def _judged(
     answers = [row.as_answer() for row in rows_for(grid.metric, rows)]
     judged: list[JudgedOnSuite] = []
     failed: list[LeftOutCell] = []
-    for cell in grid.cells:
-        try:
-            found = await judge_cell(cell, grid, answers, session)
-        except ConfigError:
-            raise
-        except RagstoneError as mistake:
-            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
-            continue
+    async for _, cell, found in judged_cells(grid, answers, session, failed):
         mine = [row for row in found.runs[0] if row.metric == grid.metric]
         if any(row.score is not None for row in mine):
             judged.append(
