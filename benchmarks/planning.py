@@ -32,7 +32,7 @@ from farm_tools.weather import weather_tool  # noqa: E402
 from ragstone.assistant.answering.answering import Answering  # noqa: E402
 from ragstone.assistant.answering.documents import documents_tool  # noqa: E402
 from ragstone.assistant.answering.prompting import load_answering_prompt  # noqa: E402
-from ragstone.assistant.conversation import Asked, Passage, Turn  # noqa: E402
+from ragstone.assistant.conversation import Asked, Passage  # noqa: E402
 from ragstone.assistant.domain import load_domain  # noqa: E402
 from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments  # noqa: E402
 from ragstone.assistant.planning.loop import MOST_ASKED, conversation_language, n_asked  # noqa: E402
@@ -48,6 +48,7 @@ from ragstone.embedding.gathering import Gathered  # noqa: E402
 from ragstone.embedding.opening import open_embedder  # noqa: E402
 from ragstone.engine.session import open_session  # noqa: E402
 from ragstone.llm import CallFailed, Prompt, Reply  # noqa: E402
+from ragstone.records import Turn  # noqa: E402
 
 TODAY = date(2026, 11, 21)
 FARM = load_domain(AssistantSection(), EXAMPLES / "texts")

@@ -36,7 +36,7 @@ import numpy as np
 from aiohttp import web
 
 from ragstone.assistant.assistant import Assistant
-from ragstone.assistant.conversation import Asked, Emit, Said, Step, TextPiece
+from ragstone.assistant.conversation import Asked, Emit, LoopStep, Said, TextPiece
 from ragstone.assistant.domain import Domain
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
 from ragstone.assistant.log.exchange_log import open_log
@@ -147,7 +147,7 @@ async def speaking(_asked: Asked, emit: Emit) -> Said:
     for at in range(PIECES):
         await asyncio.sleep(PIECE_S)
         emit(TextPiece(ANSWER[at * 6 : at * 6 + 6]))
-    step = Step(
+    step = LoopStep(
         thought="",
         action="wait",
         arguments={},

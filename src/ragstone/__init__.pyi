@@ -14,7 +14,6 @@ from .assistant.conversation import Asked as Asked
 from .assistant.conversation import Citation as Citation
 from .assistant.conversation import Passage as Passage
 from .assistant.conversation import Said as Said
-from .assistant.conversation import Turn as Turn
 from .config import Settings as Settings
 from .config import load_settings as load_settings
 from .console.progress_line import progress_line as progress_line
@@ -108,6 +107,8 @@ from .records import Label as Label
 from .records import Question as Question
 from .records import Ranking as Ranking
 from .records import RankingItem as RankingItem
+from .records import Step as Step
+from .records import Turn as Turn
 from .records import Verdict as Verdict
 from .report.attack import AttackSummary as AttackSummary
 from .report.benches.answerers import AnswerBenchSummary as AnswerBenchSummary

@@ -150,8 +150,38 @@ class Usage(Row, frozen=True, kw_only=True):
         )
 
 
+class Step(Row, frozen=True, kw_only=True):
+    """One call of a tool by an agent. result: what came back, as text; seconds: that the call took.
+
+    tokens: of the model's call that chose it, in and out together. thought: why, where the agent told it.
+    """
+
+    tool: str
+    arguments: dict[str, Any] = {}
+    result: str | None = None
+    error: str | None = None
+    seconds: float | None = None
+    tokens: int | None = None
+    thought: str | None = None
+
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class Turn(Row, frozen=True):
+    """One message of a conversation. contexts: what the reply was given; tool_calls: what it had called."""
+
+    role: Role
+    content: str = ""
+    contexts: list[Context] | None = None
+    tool_calls: list[Step] | None = None
+
+
 class Answer(Row, frozen=True, kw_only=True):
     """An answer of a system to a question; a file of these is an answer sheet.
+
+    turns: the conversation that ends with the answer; the question is then the user's last before it. steps:
+    what an agent did on the way, in order.
 
     `question`, `reference` and `tags` may be carried inline, so that a sheet is judged without another
     file. With `error` set the system failed, `answer` is empty, and judges report `app_error`.
@@ -161,6 +191,8 @@ class Answer(Row, frozen=True, kw_only=True):
     answer: str
     system: str = msgspec.field(default_factory=lambda: "default")
     contexts: list[Context] | None = None
+    turns: list[Turn] | None = None
+    steps: list[Step] | None = None
     latency_s: float | None = None
     usage: Usage | None = None
     cost_usd: float | None = None

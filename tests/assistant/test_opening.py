@@ -14,11 +14,12 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, fail, prompt_of, schema_in
 
 from ragstone.assistant.assistant import EMBEDDED, Assistant, open_assistant
-from ragstone.assistant.conversation import Asked, Said, TextPiece, Turn, silent
+from ragstone.assistant.conversation import Asked, Said, TextPiece, silent
 from ragstone.assistant.languages import phrase
 from ragstone.config import McpServer, Settings
 from ragstone.engine.session import open_session
 from ragstone.errors import ConfigError, ModelError
+from ragstone.records import Turn
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "assistant"
 MAIZE = "# Maize\n\nSow maize at the beginning of the long rains, in March. Plant maize 25 cm apart.\n"

@@ -25,18 +25,17 @@ from ragstone.assistant.conversation import (
     Citation,
     Doing,
     Emit,
+    LoopStep,
     Passage,
     Said,
-    Step,
     TextPiece,
-    Turn,
 )
 from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, PlacedPassage
 from ragstone.assistant.knowledge.uploads import Upload, UploadReader
 from ragstone.config.serving import ServeSection
 from ragstone.corpus.file import IngestOptions
 from ragstone.errors import DataError
-from ragstone.records import Usage
+from ragstone.records import Turn, Usage
 
 PASSAGE = Passage(
     chunk_id="guides/maïs.pdf#3",
@@ -59,7 +58,7 @@ def said(text: str = "Sow in May [1].", **changed) -> Said:
         passages=(PASSAGE,),
         links=(("Sowing", "https://videos.example/1"),),
         steps=(
-            Step(
+            LoopStep(
                 thought="They ask about maize.",
                 action="search_documents",
                 arguments={"question": "When is maize sown?"},

@@ -4,8 +4,9 @@ from datetime import date
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Turn
+from ragstone.assistant.conversation import Asked
 from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.records import Turn
 
 
 def situation(lang: str = "en", *questions: str) -> Situation:

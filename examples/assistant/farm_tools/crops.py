@@ -202,7 +202,7 @@ def _observe(
 def _for_user(file: CropFile, rows: Sequence[Row], wanted: str | None, situation: Situation) -> str:
     """Return the rows as the user reads them: of what the last turn that names figures asks for."""
     columns, lang = file.columns, situation.lang
-    own = [turn.text for turn in reversed(situation.asked.turns) if turn.role == "user"]
+    own = [turn.content for turn in reversed(situation.asked.turns) if turn.role == "user"]
     asked = next((text for text in own[:LOOKED_BACK] if figures_asked(text, lang)), "")
     told = columns_asked(columns, wanted, asked, lang)
     names = {crop: file.name_in(crop, lang) for row in rows for crop in [str(row[columns.crop])]}

@@ -15,7 +15,7 @@ from ragstone.assistant.answering.documents import Search, documents_tool
 from ragstone.assistant.answering.prompting import load_answering_prompt
 from ragstone.assistant.answering.support import UNRELATED
 from ragstone.assistant.building import opened_knowledge
-from ragstone.assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece, Turn
+from ragstone.assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece
 from ragstone.assistant.domain import Domain, load_domain
 from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.knowledge.entry import KnowledgeDown
@@ -39,6 +39,7 @@ from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError, ModelError, RagstoneError, nearest
 from ragstone.judging.lexical import no_refusal
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
+from ragstone.records import Turn
 
 
 class Assistant(msgspec.Struct, frozen=True, kw_only=True):

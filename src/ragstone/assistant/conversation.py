@@ -5,18 +5,11 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.records import Usage
+from ragstone.records import Turn, Usage
 
 Kind = Literal["answer", "question", "refusal", "declined", "greeting", "unavailable"]
 """What a reply is: an answer with its sources; a question back; nothing found in the documents; out of scope
 or against the rules; a greeting or thanks; a tool, the documents or the model that cannot be reached."""
-
-
-class Turn(msgspec.Struct, frozen=True):
-    """One message of a conversation, the user's or the assistant's."""
-
-    role: Literal["user", "assistant"]
-    text: str
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +26,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def question(self) -> str:
         """The text of the last turn."""
-        return self.turns[-1].text
+        return self.turns[-1].content
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +50,7 @@ class Citation(msgspec.Struct, frozen=True, kw_only=True):
     passage: Passage
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class LoopStep(msgspec.Struct, frozen=True, kw_only=True):
     """One turn of the agent's loop. observation: what the agent was told of the call."""
 
     thought: str
@@ -81,7 +74,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     citations: tuple[Citation, ...] = ()
     passages: tuple[Passage, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[LoopStep, ...] = ()
     tags: dict[str, str] = {}
     usage: Usage = msgspec.field(default_factory=lambda: Usage(calls=0))
     cost_usd: float | None = None

@@ -91,7 +91,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     @property
     def reads_answer(self) -> bool:
         """Whether it says anything of an answer, by itself; else bare questions will do."""
-        return "answer" in self.inputs or self.compares_two
+        return self.compares_two or not {"answer", "conversation", "steps"}.isdisjoint(self.inputs)
 
     @property
     def prompt_version(self) -> int:

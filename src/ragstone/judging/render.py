@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.judging.conversation import thread_text
 from ragstone.judging.fields import Input, JudgeFields, PromptedJudge
 from ragstone.llm import Prompt, fenced_prompt, row_nonce
 from ragstone.records import Answer, references
@@ -38,6 +39,8 @@ def _input_text(name: Input, answer: Answer) -> str | None:
         if answer.contexts is None:
             return None
         return "\n\n".join(f"[{n}] {context.text}" for n, context in enumerate(answer.contexts, 1))
+    if name == "conversation" and answer.turns is not None:
+        return thread_text(answer.turns)
     if name != "reference":
         return _as_text(part_of(answer, name))
     given = references(answer)
@@ -52,7 +55,8 @@ def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds 
     """Return a part of a row by its name, None where the row lacks it.
 
     That is `row`, the whole; `contexts`, their texts; `references`, a list of the reference's alternatives;
-    any other field; else what `metadata` has under this name, where columns go that no field takes.
+    `conversation`, its turns; any other field; else what `metadata` has under this name, where columns go
+    that no field takes.
     """
     if name == "row":
         return answer
@@ -61,6 +65,8 @@ def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds 
     if name in ("reference", "references"):
         given = references(answer)
         return (answer.reference if name == "reference" else given) if given else None
+    if name == "conversation" and answer.turns is not None:
+        return answer.turns
     if name not in Answer.__struct_fields__:
         return (answer.metadata or {}).get(name)
     part = getattr(answer, name)

@@ -343,6 +343,8 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "reference": as_reference,
     "document_ids": as_ids,
     "contexts": as_contexts,
+    "turns": as_object,
+    "steps": as_object,
     "score": as_number,
     "latency_s": as_number,
     "cost_usd": as_number,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
+from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking, Role
 
 ID = ("id", "_id", "qid", "query_id", "example_id")
 QUESTION = ("user_input", "query", "input")
@@ -109,6 +109,19 @@ PASSAGE_LISTS = (
 CONTEXT_TEXT = ("text", "content", "page_content", "document", "body")
 """Names under which a passage holds its text."""
 PASSAGE_TEXT = (*CONTEXT_TEXT, "pageContent", "context", "chunk", "passage")
+
+MESSAGES = ("turns", "messages", "conversation", "conversations", "history", "chat", "chat_history")
+"""Names under which a row holds a conversation, and below, those of a message's parts."""
+ROLE_NAMES = ("role", "from", "author", "sender", "speaker")
+CONTENT_NAMES = ("content", "value", "text", "message", "parts")
+ROLES: Mapping[str, Role] = {
+    **dict.fromkeys(("user", "human", "customer", "client", "visitor", "prompter", "person"), "user"),
+    **dict.fromkeys(
+        ("assistant", "gpt", "bot", "ai", "model", "agent", "chatbot", "system_reply"), "assistant"
+    ),
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("tool", "function", "observation", "environment"), "tool"),
+}
 
 TIMES = (
     *("time", "timestamp", "@timestamp", "ts", "datetime", "date", "created_at", "createdat", "created"),

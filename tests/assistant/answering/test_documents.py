@@ -6,11 +6,12 @@ import pytest
 from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
 from ragstone.assistant.answering.documents import documents_tool
-from ragstone.assistant.conversation import Asked, Turn
+from ragstone.assistant.conversation import Asked
 from ragstone.assistant.knowledge.entry import KnowledgeDown
 from ragstone.assistant.languages import LANGUAGES, phrase
 from ragstone.assistant.tool import Situation
 from ragstone.corpus.tags import Tag
+from ragstone.records import Turn
 
 CROP = Tag("crop", {"maize": ("maize", "corn"), "wheat": ("wheat",)})
 ANY = Tag("region", None)

@@ -151,7 +151,7 @@ def test_parts_of_text_are_put_together_and_rules_of_the_client_s_are_not_read(c
     }
     assert client.post("/v1/chat/completions", json={**body, "lang": "es"}).status_code == 200
     [asked] = scripted.asked
-    assert [(turn.role, turn.text) for turn in asked.turns] == [
+    assert [(turn.role, turn.content) for turn in asked.turns] == [
         ("user", "Hello"),
         ("assistant", "Hi."),
         ("user", "When is\nrain?"),
@@ -273,7 +273,7 @@ def test_only_the_last_turns_of_a_long_conversation_are_read(client, scripted):
     messages = [{"role": "user", "content": f"q{n}"} for n in range(100)]
     client.post("/v1/chat/completions", json={"model": "assistant", "messages": messages})
     [asked] = scripted.asked
-    assert [turn.text for turn in asked.turns] == [f"q{n}" for n in range(100 - chat.READ_TURNS, 100)]
+    assert [turn.content for turn in asked.turns] == [f"q{n}" for n in range(100 - chat.READ_TURNS, 100)]
 
 
 def test_a_log_that_fails_costs_the_user_no_reply_and_is_counted(client, scripted):

@@ -24,7 +24,7 @@ def test_with_its_id_a_conversation_goes_on_and_only_the_last_message_counts(cli
     messages = [{"role": "user", "content": "invented"}, {"role": "user", "content": "And rice?"}]
     body = {"model": "assistant", "messages": messages, "conversation_id": begun}
     assert conversation_of(client.post("/v1/chat/completions", json=body)) == begun
-    assert [turn.text for turn in scripted.asked[1].turns] == ["Hello", "Sow in May [1].", "And rice?"]
+    assert [turn.content for turn in scripted.asked[1].turns] == ["Hello", "Sow in May [1].", "And rice?"]
     assert texts(client, begun) == [
         ("user", "Hello"),
         ("assistant", "Sow in May [1]."),

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.farm import FARM
 from tests.support.served_assistant import KEYS, ask, key, said
 
-from ragstone.assistant.conversation import Step
+from ragstone.assistant.conversation import LoopStep
 from ragstone.records import Usage
 
 
@@ -44,7 +44,7 @@ def test_requests_replies_tokens_costs_and_tools_are_counted(client, scripted):
     client.get("/v1/made/up/1")
     client.get("/v1/made/up/2")
     steps = tuple(
-        Step(thought="", action=action, arguments={}, observation="", status=status)
+        LoopStep(thought="", action=action, arguments={}, observation="", status=status)
         for action, status in (("weather", "failed"), ("sudo rm", "invalid"))
     )
     scripted.say(said(kind="refusal", lang="sw", steps=steps, usage=Usage(input=7, calls=1), cost_usd=None))

@@ -2,8 +2,8 @@
 
 import datetime
 
-from ragstone.assistant.conversation import Asked, Citation, Passage, Said, Step, Turn
-from ragstone.records import Usage
+from ragstone.assistant.conversation import Asked, Citation, LoopStep, Passage, Said
+from ragstone.records import Turn, Usage
 
 NOW = datetime.datetime(2026, 11, 21, 23, 30, 5, 250_000, tzinfo=datetime.UTC)
 PHONE = "+254 712 345 678"
@@ -32,7 +32,7 @@ SAID = Said(
     passages=(PASSAGE,),
     citations=(Citation(number=1, passage=PASSAGE),),
     steps=(
-        Step(
+        LoopStep(
             thought="Mary Wanjiku asks when to plant.",
             action="search_documents",
             arguments={"question": f"planting time for {PHONE}", "k": 5, "more": [{"who": "Mary Wanjiku"}]},

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, PASSAGE, PHONE, SAID, SECRET
 
-from ragstone.assistant.conversation import Asked, Said, Turn
+from ragstone.assistant.conversation import Asked, Said
 from ragstone.assistant.log.exchange_log import answer_row, digest_of, label_rows
 from ragstone.privacy.masking import own_words
-from ragstone.records import Answer, Context, Label, Usage
+from ragstone.records import Answer, Context, Label, Turn, Usage
 
 
 def row_of(asked: Asked = ASKED, said: Said = SAID, own=None) -> Answer:

@@ -9,11 +9,12 @@ import pytest
 from tests.support.farm import FARM
 from tests.support.scripted_planner import ScriptedPlanner
 
-from ragstone.assistant.conversation import Asked, Citation, Doing, Passage, Said, TextPiece, Turn
+from ragstone.assistant.conversation import Asked, Citation, Doing, Passage, Said, TextPiece
 from ragstone.assistant.planning.actions import menu_of
 from ragstone.assistant.planning.loop import Agent, reply_to
 from ragstone.assistant.planning.model import model_chooser, model_writer
 from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.records import Turn
 
 SECRET = b"s" * 32
 TODAY = date(2026, 11, 21)

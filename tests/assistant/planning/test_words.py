@@ -10,7 +10,7 @@ from tests.assistant.planning.conftest import Replies, asked, tools
 from tests.support.farm import FARM
 from tests.support.scripted_assistant import embed_words
 
-from ragstone.assistant.conversation import Asked, Turn
+from ragstone.assistant.conversation import Asked
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import menu_of
 from ragstone.assistant.planning.loop import Agent, n_asked
@@ -20,6 +20,7 @@ from ragstone.assistant.planning.words import _filled, words_chooser, write_by_w
 from ragstone.assistant.tool import Hint, Observation, Situation, Tool
 from ragstone.corpus.tags import Tag
 from ragstone.embedding.model import Role, Vectors
+from ragstone.records import Turn
 
 TAGS = [
     Tag(

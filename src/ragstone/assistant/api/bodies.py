@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.assistant.answering.prompting import nearest_of
-from ragstone.assistant.conversation import Citation, Kind, Passage, Said, Step
+from ragstone.assistant.conversation import Citation, Kind, LoopStep, Passage, Said
 from ragstone.records import Usage
 
 MODEL = "assistant"
@@ -104,7 +104,7 @@ class Replied(msgspec.Struct, frozen=True, kw_only=True):
     lang: str
     citations: list[Cited]
     links: list[tuple[str, str]]
-    steps: list[Step]
+    steps: list[LoopStep]
     nearest: list[Cited] = []
 
 

@@ -25,7 +25,8 @@ from ragstone.assistant.api.history import Summary, new_id
 from ragstone.assistant.api.problems import RefusedRequest, fails
 from ragstone.assistant.api.replying import PendingExchange, begin, reply, sse, unless_gone
 from ragstone.assistant.api.state import AnyRequest, AppState, WithState, end_with, owner_of
-from ragstone.assistant.conversation import Asked, Turn, silent
+from ragstone.assistant.conversation import Asked, silent
+from ragstone.records import Turn
 
 MOST_TURNS = 200
 READ_TURNS = 40
@@ -117,7 +118,7 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState
         turns.pop()
     if not turns:
         raise RefusedRequest(422, "messages hold no question: the last one with text must be the user's")
-    check_question(turns[-1].text, app_state)
+    check_question(turns[-1].content, app_state)
     owner, now = owner_of(request), app_state.clocks.now()
     conversation_id, asked_turns, keep = asked.conversation_id, turns, (turns[-1],)
     if conversation_id is not None:

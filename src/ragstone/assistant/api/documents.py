@@ -25,9 +25,10 @@ from ragstone.assistant.api.jobs import Job
 from ragstone.assistant.api.problems import RefusedRequest, fails
 from ragstone.assistant.api.replying import PendingExchange, reply, unless_gone
 from ragstone.assistant.api.state import AnyRequest, WithState, owner_of, path_tail
-from ragstone.assistant.conversation import Asked, Said, Turn, silent
+from ragstone.assistant.conversation import Asked, Said, silent
 from ragstone.assistant.knowledge.entry import Advance, BadUpload, Entry
 from ragstone.assistant.knowledge.uploads import Upload
+from ragstone.records import Turn
 
 DOCUMENTS = b"/v1/documents/"
 

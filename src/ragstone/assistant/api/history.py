@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from ragstone.assistant.conversation import Turn
 from ragstone.errors import DataError
+from ragstone.records import Turn
 from ragstone.tables.private import make_folder
 from ragstone.tables.sqlite import open_database
 
@@ -233,7 +233,7 @@ class Conversations:
         self._db.executemany(
             "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (conversation_id, number, turn.role, turn.text, exchange_id, said)
+                (conversation_id, number, turn.role, turn.content, exchange_id, said)
                 for number, turn in enumerate(turns, first)
                 for said in [reply if turn.role == "assistant" else None]
             ],

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Said, Step
+from ragstone.assistant.conversation import Asked, LoopStep, Said
 from ragstone.assistant.log.appending import Appender
 from ragstone.assistant.log.spans import SpanSender
 from ragstone.config.serving import LogSection
@@ -71,7 +71,7 @@ def answer_row(
     )
 
 
-def _step(step: Step, thought: str, arguments: dict[str, Any], observation: str) -> dict[str, Any]:
+def _step(step: LoopStep, thought: str, arguments: dict[str, Any], observation: str) -> dict[str, Any]:
     """Return a step as it stands in the row, with its texts as they are given."""
     return {
         "thought": thought,

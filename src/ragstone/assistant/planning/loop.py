@@ -13,7 +13,7 @@ from datetime import date
 import msgspec
 
 from ragstone.assistant.answering.answering import instead
-from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, TextPiece, Turn
+from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, TextPiece
 from ragstone.assistant.domain import PLACE, Domain
 from ragstone.assistant.guards import without_contacts, without_instructions
 from ragstone.assistant.languages import language_of, phrase
@@ -33,6 +33,7 @@ from ragstone.assistant.tool import Observation, Situation
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import ModelError, RagstoneError
 from ragstone.llm import CallFailed
+from ragstone.records import Turn
 
 LISTED = "- "  # before each of several places that the user chooses from
 MOST_LISTED, MOST_ASKING = 4, 300  # lines and characters of a question back
@@ -142,8 +143,8 @@ def is_question(turn: Turn) -> bool:
 
     What is asked may be explained behind it: "Which place do you mean? Please name the nearest town."
     """
-    asks = any(mark in turn.text for mark in QUESTION_MARKS)
-    return asks and len(turn.text) <= MOST_QUESTION and "[1]" not in turn.text
+    asks = any(mark in turn.content for mark in QUESTION_MARKS)
+    return asks and len(turn.content) <= MOST_QUESTION and "[1]" not in turn.content
 
 
 def standing_question(asked: Asked) -> str:
@@ -155,7 +156,7 @@ def standing_question(asked: Asked) -> str:
     parts: list[str] = []
     for turn in reversed(asked.turns):
         if turn.role == "user":
-            parts.append(turn.text.strip())
+            parts.append(turn.content.strip())
         elif len(tokenize(parts[-1])) > FEW_WORDS and (not is_question(turn) or _asks(parts[-1])):
             break
     return "\n".join(reversed(parts))[:MOST_SOUGHT]
@@ -438,7 +439,7 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
         return lang, _courtesy(asked, lang, agent.domain), know(asked)
 
     async def respond(asked: Asked, emit: Emit) -> Said:
-        if sum(len(turn.text) for turn in asked.turns) > LONG:
+        if sum(len(turn.content) for turn in asked.turns) > LONG:
             lang, said, known = await asyncio.get_running_loop().run_in_executor(_READER, read, asked)
         else:
             lang, said, known = read(asked)
@@ -455,7 +456,7 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
 
 def conversation_language(asked: Asked) -> str:
     """Return the language to answer in: the user's choice, else that of the last turn that tells."""
-    texts = [turn.text for turn in asked.turns if turn.role == "user"][-LOOKED_BACK:]
+    texts = [turn.content for turn in asked.turns if turn.role == "user"][-LOOKED_BACK:]
     before = None
     for text in texts[:-1]:
         before = turn_language(text, None, before)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.assistant.conversation import Emit, Turn
+from ragstone.assistant.conversation import Emit
 from ragstone.assistant.planning.actions import ASK_USER, Menu
 from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, TakenStep, Write, WrittenReply
 from ragstone.assistant.planning.trust import CheckedText
 from ragstone.assistant.tools.plain_text import shortened
 from ragstone.dataset.languages import language_name
 from ragstone.llm import MATERIAL, Ask, Message, Prompt, Stream, defuse, fence, row_nonce
+from ragstone.records import Turn
 
 VERSION = "plan-2"
 BYTES_A_TOKEN = 3  # fewer than any script needs with the tokenisers of today, so that the budget holds
@@ -97,11 +98,11 @@ def condensed(turns: Sequence[Turn], budget: int) -> list[Turn]:
     """
     last = turns[-1]
     longest = max(1, budget * BYTES_A_TOKEN)
-    last_text = last.text.encode("utf-8", "replace")[:longest].decode("utf-8", "ignore")
+    last_text = last.content.encode("utf-8", "replace")[:longest].decode("utf-8", "ignore")
     kept = [Turn(last.role, last_text)]
     left = budget - _tokens(last_text)
     for turn in reversed(turns[:-1]):
-        text = turn.text
+        text = turn.content
         if turn.role == "assistant":
             text = shortened(text, MOST_TURN)
         left -= _tokens(text)
@@ -116,12 +117,12 @@ def _tokens(text: str) -> int:
 
 
 def _nonce(state: AgentState, secret: bytes) -> str:
-    return row_nonce(secret, [VERSION, *(turn.text for turn in state.asked.turns)])
+    return row_nonce(secret, [VERSION, *(turn.content for turn in state.asked.turns)])
 
 
 def _shown(state: AgentState, nonce: str, budget: int) -> str:
     """Return the conversation and what is known from it, each text fenced."""
-    shown = [fence(turn.role, turn.text, nonce) for turn in condensed(state.asked.turns, budget)]
+    shown = [fence(turn.role, turn.content, nonce) for turn in condensed(state.asked.turns, budget)]
     if state.known:
         known = "\n".join(f"{slot}: {value}" for slot, value in state.known.items())
         shown.append(fence("known", known, nonce))

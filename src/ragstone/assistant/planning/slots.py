@@ -76,12 +76,12 @@ def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
         before, wanted, listed = None, None, ""
         for turn in asked.turns:
             if turn.role == "assistant":
-                lines = turn.text.strip().split("\n")
-                wanted, listed = wanted_by.get(lines[-1]), turn.text
+                lines = turn.content.strip().split("\n")
+                wanted, listed = wanted_by.get(lines[-1]), turn.content
                 continue
-            before = turn_language(turn.text, None, before)
-            known |= dict(told(turn.text, before, wanted)) | dict(named(turn.text))
-            if wanted == PLACE and (chosen := _chosen(turn.text, listed)):
+            before = turn_language(turn.content, None, before)
+            known |= dict(told(turn.content, before, wanted)) | dict(named(turn.content))
+            if wanted == PLACE and (chosen := _chosen(turn.content, listed)):
                 known["place"] = chosen
             wanted = None
         if "region" in known:

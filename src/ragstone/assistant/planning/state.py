@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Doing, Emit, Step, TextPiece
+from ragstone.assistant.conversation import Asked, Doing, Emit, LoopStep, TextPiece
 from ragstone.assistant.domain import Domain
 from ragstone.assistant.tool import Observation
 from ragstone.records import Usage
@@ -17,7 +17,7 @@ NOTHING_USED = Usage(calls=0)
 class TakenStep(msgspec.Struct, frozen=True):
     """A step that was taken, and what the tool brought back; None where no tool was called."""
 
-    step: Step
+    step: LoopStep
     observation: Observation | None = None
 
     @property
@@ -98,7 +98,7 @@ class Trace:
         self._emit = emit
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[LoopStep, ...]:
         """The steps, oldest first."""
         return tuple(taken.step for taken in self.taken)
 
@@ -144,7 +144,7 @@ class Trace:
         observation: Observation | None = None,
         latency_s: float = 0.0,
     ) -> None:
-        step = Step(
+        step = LoopStep(
             thought=chosen.thought,
             action=chosen.action,
             arguments=chosen.arguments,

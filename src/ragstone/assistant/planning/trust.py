@@ -28,7 +28,7 @@ def trusted(text: str, state: AgentState) -> bool:
     if strict and not terms.named_in(text) <= frozenset().union(*map(terms.named_in, sources)):
         return False
     if not strict:
-        sources += [turn.text for turn in state.asked.turns if turn.role == "user"]
+        sources += [turn.content for turn in state.asked.turns if turn.role == "user"]
     held = frozenset(value for source in sources for value in held_values(source))
     stated = stated_values(without_marks(text))
     return all(values & held for values in stated) and not speaks_to_model(text)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragstone.records import Answer
-from ragstone.tables.names import accepted_names
+from ragstone.tables.names import MESSAGES, ROLE_NAMES, ROLES, accepted_names
 
 # Each is in every trace, as null where it is empty; logs of other origin have `input` and `output` too.
 _IN_TRACES = {"id", "timestamp", "name"}
@@ -72,4 +72,21 @@ def is_ragas(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a sample of ragas."""
     return "user_input" in raw and bool(
         raw.keys() & {"response", "retrieved_contexts", "reference", "rubrics"}
+    )
+
+
+def is_conversation(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object holds a conversation: a list of messages, each with a role."""
+    return messages_in(raw) is not None
+
+
+def messages_in(raw: Mapping[str, Any]) -> str | None:
+    """Return the name of the column that holds the messages of a conversation."""
+    return next((name for name in MESSAGES if _are_messages(raw.get(name))), None)
+
+
+def _are_messages(value: object) -> bool:
+    return isinstance(value, list) and any(
+        isinstance(one, Mapping) and any(str(one.get(name)).casefold() in ROLES for name in ROLE_NAMES)
+        for one in value
     )

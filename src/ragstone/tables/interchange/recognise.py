@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any
 
 from ragstone.tables.interchange.marks import (
+    is_conversation,
     is_deepeval,
     is_inspect,
     is_langfuse,
@@ -30,6 +31,7 @@ FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], str], ...] = (
     (is_deepeval, "samples:read_deepeval"),
     (is_inspect, "samples:read_inspect"),
     (is_ragas, "samples:read_ragas"),
+    (is_conversation, "conversations:read_conversations"),
 )
 
 

@@ -7,35 +7,38 @@ from typing import Any
 
 import msgspec
 
+from ragstone.records import Role
 from ragstone.tables.columns import as_list
-from ragstone.tables.names import ANSWER_NAMES, PASSAGE_LISTS, PASSAGE_TEXT, QUESTION_NAMES
-
-_MESSAGES = ("messages", "conversation", "conversations", "history", "chat", "turns", "chat_history")
-_ROLE, _CONTENT = (
-    ("role", "from", "author", "sender", "speaker"),
-    ("content", "value", "text", "message", "parts"),
+from ragstone.tables.names import (
+    ANSWER_NAMES,
+    CONTENT_NAMES,
+    MESSAGES,
+    PASSAGE_LISTS,
+    PASSAGE_TEXT,
+    QUESTION_NAMES,
+    ROLE_NAMES,
+    ROLES,
 )
-_USER = {"user", "human", "customer", "client", "visitor", "prompter", "person"}
-_ASSISTANT = {"assistant", "gpt", "bot", "ai", "model", "agent", "chatbot", "system_reply"}
+
 MOST_LEVELS = 5  # of objects in objects
 
 
 def said_in(row: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Return the last user's message of a conversation and the reply to it, as far as there is one."""
     messages = _messages(row, MOST_LEVELS)
-    said = [(_role(one), _text(_first(one, _CONTENT), MOST_LEVELS)) for one in messages]
-    last = max((at for at, (role, text) in enumerate(said) if role in _USER and text), default=None)
+    said = [(role_in(one), content_in(one)) for one in messages]
+    last = max((at for at, (role, text) in enumerate(said) if role == "user" and text), default=None)
     if last is None:
         return None, None
-    replies = [text for role, text in said[last + 1 :] if role in _ASSISTANT and text]
+    replies = [text for role, text in said[last + 1 :] if role == "assistant" and text]
     return said[last][1], replies[-1] if replies else None
 
 
 def _messages(row: Mapping[str, Any], levels: int) -> list[Mapping[str, Any]]:
     """Return the messages of a row: its own, else those of an object in it, such as a request's body."""
-    for name in (*_MESSAGES, "input", "inputs", "prompt"):
+    for name in (*MESSAGES, "input", "inputs", "prompt"):
         listed = row.get(name)
-        if isinstance(listed, list) and any(isinstance(one, Mapping) and _role(one) for one in listed):
+        if isinstance(listed, list) and any(isinstance(one, Mapping) and role_name(one) for one in listed):
             return [one for one in listed if isinstance(one, Mapping)]
     for name in ("request", "body", "input", "inputs", "kwargs", "data") if levels else ():
         inner = row.get(name)
@@ -46,10 +49,21 @@ def _messages(row: Mapping[str, Any], levels: int) -> list[Mapping[str, Any]]:
     return []
 
 
-def _role(message: Mapping[str, Any]) -> str:
-    role = _first(message, _ROLE)
+def role_name(message: Mapping[str, Any]) -> str:
+    """Return what a message calls the one who speaks, in small letters; empty where it does not say."""
+    role = _first(message, ROLE_NAMES)
     role = role.get("role") if isinstance(role, Mapping) else role
     return role.casefold() if isinstance(role, str) else ""
+
+
+def role_in(message: Mapping[str, Any]) -> Role | None:
+    """Return the role of a message; None for one that is not known."""
+    return ROLES.get(role_name(message))
+
+
+def content_in(message: Mapping[str, Any]) -> str | None:
+    """Return the text of a message, also from within its parts."""
+    return _text(_first(message, CONTENT_NAMES), MOST_LEVELS)
 
 
 def _first(row: Mapping[str, Any], names: Iterable[str]) -> object:

@@ -1,0 +1,110 @@
+"""Conversations -> rows of an answer sheet: messages as OpenAI and many others write them, in `turns`.
+
+The last reply of the assistant is the answer, the user's last message before it the question. Tools that keep
+conversations in other shapes are read in modules of their own, which make turns of them here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from ragstone.records import Answer, Role, Step
+from ragstone.tables.columns import as_contexts
+from ragstone.tables.interchange.marks import messages_in
+from ragstone.tables.interchange.values import content_in, decoded, fields_in, objects_in, role_in, role_name
+from ragstone.tables.names import accepted_names, fields_of
+
+NO_REPLY = "the conversation has no reply of the assistant"
+_CONTEXTS = accepted_names(Answer, "contexts")
+_CALLS = ("tool_calls", "tools_called")
+_TOOL = ("tool", "name")
+_ARGUMENTS = ("arguments", "args", "input", "input_parameters")
+_OURS = fields_of(Step)
+
+
+def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
+    """Yield a row for each conversation; what is no object as it is, a role that is unknown as an error."""
+    for number, raw in rows:
+        column = messages_in(raw) if isinstance(raw, dict) else None
+        if column is None:
+            yield number, raw
+            continue
+        rest = {name: value for name, value in raw.items() if name != column}
+        try:
+            yield number, conversation_row(rest, turns_of(raw[column]))
+        except ValueError as mistake:
+            yield number, mistake
+
+
+def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a row with its turns, and with what they tell of question, answer, contexts and steps.
+
+    What the row itself tells stays: its question and answer are added behind the turns where these are the
+    history that went before.
+    """
+    turns = list(turns)
+    question, answer = _own(row, "question"), _own(row, "answer")
+    if answer is not None and all(turn.get("content") != answer for turn in turns):
+        if question is not None and all(turn.get("content") != question for turn in turns):
+            turns.append({"role": "user", "content": question})
+        turns.append({"role": "assistant", "content": answer})
+    last = last_reply(turns)
+    asked = [turn["content"] for turn in turns[:last] if turn["role"] == "user" and turn.get("content")]
+    told: dict[str, Any] = {} if question is not None or not asked else {"question": asked[-1]}
+    if answer is None and "error" not in row:
+        told |= {"answer": "", "error": NO_REPLY} if last is None else {"answer": turns[last]["content"]}
+    if last is not None and turns[last].get("contexts") is not None and not row.keys() & set(_CONTEXTS):
+        told["contexts"] = turns[last]["contexts"]
+    steps = [step for turn in turns for step in turn.get("tool_calls") or ()]
+    if steps and "steps" not in row:
+        told["steps"] = steps
+    return {**row, **told, "turns": turns}
+
+
+def _own(row: Mapping[str, Any], field: str) -> str | None:
+    return next((row[name] for name in accepted_names(Answer, field) if isinstance(row.get(name), str)), None)
+
+
+def last_reply(turns: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the place of the last turn in which the assistant says something."""
+    said = [at for at, turn in enumerate(turns) if turn["role"] == "assistant" and turn.get("content")]
+    return said[-1] if said else None
+
+
+def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return messages as turns; what a tool says is also the result of the call that it answers.
+
+    Raises ValueError for one whose role is not known, naming its place.
+    """
+    turns: list[dict[str, Any]] = []
+    open_calls: dict[str, dict[str, Any]] = {}
+    for place, message in enumerate(messages, 1):
+        fields = fields_in(message)
+        role = role_in(fields)
+        if role is None:
+            known = ", ".join(get_args(Role))
+            raise ValueError(f"turn {place} has the role {role_name(fields)!r}, which is none of {known}")
+        turn: dict[str, Any] = {"role": role, "content": content_in(fields) or ""}
+        contexts = next((fields[name] for name in _CONTEXTS if fields.get(name) is not None), None)
+        if contexts is not None:
+            turn["contexts"] = as_contexts(contexts)
+        calls = [_step(call, open_calls) for name in _CALLS for call in objects_in(fields.get(name))]
+        if calls:
+            turn["tool_calls"] = calls
+        call = open_calls.get(str(fields.get("tool_call_id"))) if role == "tool" else None
+        if call is not None and "result" not in call:
+            call["result"] = turn["content"]
+        turns.append(turn)
+    return turns
+
+
+def _step(call: Mapping[str, Any], open_calls: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return a call of a tool as a step: ours, OpenAI's with its `function`, or any with a name."""
+    inner = fields_in(call.get("function")) or call
+    step = {name: call[name] for name in _OURS if call.get(name) is not None}
+    step["tool"] = str(next((inner[name] for name in _TOOL if inner.get(name)), "unknown"))
+    given: Any = next((inner[name] for name in _ARGUMENTS if inner.get(name) is not None), {})
+    arguments = decoded(given)
+    step["arguments"] = arguments if isinstance(arguments, dict) else {"input": given}
+    if call.get("id") is not None:
+        open_calls[str(call["id"])] = step
+    return step
