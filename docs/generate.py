@@ -175,6 +175,7 @@ def _judges() -> tuple[Heads, Rows, bool]:
 ROWS = (
     *(records.Document, records.Chunk, records.Question, records.Ranking, records.Answer),
     *(records.Judgement, records.Label, records.RankingItem, records.Context, records.Usage),
+    *(records.Turn, records.Step),
     *(records.Evidence, records.Verdict),
 )
 SECTIONS = {
