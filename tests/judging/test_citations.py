@@ -1,10 +1,10 @@
-import os
 import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.golden import check_prompt
 from tests.support.reading_model import ReadingModel, fenced
 
 from ragstone.errors import ConfigError
@@ -151,11 +151,7 @@ async def test_by_a_model_the_same_counts_and_no_call_more_than_needed():
 async def test_the_prompt_reads_as_it_did():
     ask = ReadingModel()
     await judged("Clover fixes nitrogen [1]. It is sown in May [1].", name="citations_asked", ask=ask)
-    text = "\n\n".join(f"--- {one.role}\n{one.content}" for one in ask.prompts[0].messages) + "\n"
-    golden = Path(__file__).parent.parent / "golden" / "prompts" / "citations_asked.txt"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    check_prompt("citations_asked", ask.prompts[0].messages)
 
 
 async def test_by_a_model_no_context_that_could_support_costs_no_call():

@@ -1,9 +1,9 @@
-import os
 from pathlib import Path
 
 import msgspec
 import pytest
 from tests.support.doors import Model, door_to
+from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
 from ragstone.errors import ConfigError
@@ -33,7 +33,6 @@ INPUTS = {
     "answer": "Early in the season.",
 }
 SECRET = b"secret"
-GOLDEN = Path(__file__).parent.parent / "golden" / "prompts"
 
 
 def shown(critic, **changed):
@@ -59,12 +58,7 @@ def test_every_shipped_critic_is_sound_named_like_its_file_and_says_what_each_gr
 @pytest.mark.parametrize("name", [*critic_names(), "one_call"])
 def test_the_prompt_of_a_critic_reads_as_it_did(name):
     critics = load_critics(critic_names() if name == "one_call" else [name])
-    messages = render_critics(critics, INPUTS, SECRET).messages
-    text = "\n\n".join(f"--- {message.role}\n{message.content}" for message in messages) + "\n"
-    golden = GOLDEN / f"critic_{name}.txt"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    check_prompt(f"critic_{name}", render_critics(critics, INPUTS, SECRET).messages)
 
 
 def test_groundedness_alone_has_nothing_to_say_of_a_question_without_an_answer():

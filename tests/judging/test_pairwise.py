@@ -1,11 +1,10 @@
 import asyncio
-import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis.strategies import sampled_from, text
 from tests.judging.combined.sheets import answered, context_of
+from tests.support.golden import check_prompt
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import judge_answer, load_judge, parse_judge
@@ -90,13 +89,7 @@ def test_swapping_the_systems_mirrors_the_score_and_a_flip_is_always_a_tie(when_
 async def test_the_prompt_reads_as_it_did():
     ask = Comparing("1", "2")
     await compared(ONE, OTHER, ask)
-    words = (
-        "\n\n".join(f"--- {message.role}\n{message.content}" for message in ask.prompts[0].messages) + "\n"
-    )
-    golden = Path(__file__).parent.parent / "golden" / "prompts" / "pairwise.txt"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        golden.write_text(words, encoding="utf-8")
-    assert words == golden.read_text(encoding="utf-8")
+    check_prompt("pairwise", ask.prompts[0].messages)
 
 
 async def test_both_answers_are_fenced_and_stand_once_in_each_place():

@@ -1,14 +1,11 @@
-import os
-from pathlib import Path
-
 import pytest
+from tests.support.golden import check_golden
 
 from ragstone.judging import judge_names, load_judge
 from ragstone.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.judging.render import gather_inputs
 from ragstone.records import Answer, Context
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "prompts"
 ANSWER = Answer(
     question_id="q1",
     question="When should sensors be installed?",
@@ -34,11 +31,7 @@ def rendered(judge, answer=ANSWER):
 @pytest.mark.parametrize("name", [*ASKING, *VARIANTS])
 def test_a_prompt_reads_as_it_did(name):
     _, text = rendered(load_judge(name))
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        golden.parent.mkdir(parents=True, exist_ok=True)
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    check_golden(f"prompts/{name}.txt", text)
 
 
 def test_the_fixed_part_is_the_same_for_every_row_and_comes_first():

@@ -1,9 +1,8 @@
 import json
-import os
-from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import JudgeContext, load_judge
@@ -12,7 +11,6 @@ from ragstone.judging.together import can_join, joined, judge_together, together
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Usage
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "prompts" / "together.txt"
 ANSWER = Answer(
     question_id="q1", question="When?", reference="early in the season", answer="Early.", system="mine"
 )
@@ -152,10 +150,7 @@ def test_examples_stand_in_the_section_of_their_judge_with_its_fields():
 
 def test_a_joined_prompt_reads_as_it_did():
     prompt = together_prompt(joined([load_judge("correctness"), load_judge("rubric")]), ANSWER, b"s")
-    text = "\n\n".join(f"--- {message.role}\n{message.content}" for message in prompt.messages) + "\n"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert text == GOLDEN.read_text(encoding="utf-8")
+    check_prompt("together", prompt.messages)
 
 
 async def test_the_rows_can_be_written_as_files():

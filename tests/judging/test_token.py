@@ -1,9 +1,9 @@
 import math
-import os
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.golden import check_prompt
 
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
@@ -13,7 +13,6 @@ from ragstone.llm import Reply
 from ragstone.llm.prompt import Alternative, Token
 from ragstone.records import Answer, Context, Usage
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "prompts"
 ANSWER = Answer(
     question_id="q1",
     question="When should sensors be installed?",
@@ -142,11 +141,7 @@ def test_a_chosen_token_that_is_not_listed_counts_too():
 
 @pytest.mark.parametrize("judge", [load_judge("same_answer"), load_judge("question_type@token"), GRADED])
 def test_a_token_prompt_reads_as_it_did(judge):
-    text = "\n\n".join(f"--- {one.role}\n{one.content}" for one in rendered(judge).messages) + "\n"
-    golden = GOLDEN / f"{judge.name if '@' in judge.name else judge.name + '@token'}.txt"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    check_prompt(judge.name if "@" in judge.name else judge.name + "@token", rendered(judge).messages)
 
 
 def test_all_but_the_row_is_the_same_for_every_row():

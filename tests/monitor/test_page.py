@@ -1,6 +1,5 @@
 """The monitor's page of a small fixed log: golden, what stands first, nothing from outside acts."""
 
-import os
 import re
 from datetime import date
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from tests.report.conftest import card
 from tests.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.browser import opened_tab
+from tests.support.golden import check_golden
 from tests.support.monitor_store import MODEL, TAGS, fill, row
 
 from ragstone.config import MonitorSection
@@ -18,7 +18,6 @@ from ragstone.monitor.gaps import find_gaps, keep_gaps, missed_in
 from ragstone.monitor.look import look_at
 from ragstone.monitor.page import SHOWN_CONTEXTS, TEXT_CUT, render_monitor, write_monitor
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "monitor" / "page.html"
 AXE = Path(__file__).parent.parent / "fixtures" / "axe" / "axe-4.14.1.min.js"
 TODAY = date(2026, 6, 1)
 N_DAYS, A_DAY, DROP = 60, 20, 40
@@ -62,10 +61,7 @@ def look(tmp_path_factory):
 
 
 def test_page_of_a_small_log_is_as_it_was(look):
-    html = without_style_and_script(render_monitor(look))
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(html, encoding="utf-8")
-    assert html == GOLDEN.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest"
+    check_golden("monitor/page.html", without_style_and_script(render_monitor(look)))
 
 
 def test_what_a_product_owner_looks_for_stands_first(look):

@@ -1,5 +1,4 @@
 import io
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,6 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.builds import build_of, candidate, facts, measured, passage, ten
+from tests.support.golden import check_golden
 
 from ragstone.config import BuildSection
 from ragstone.dataset.candidate import Candidate, Loss
@@ -22,8 +22,6 @@ from ragstone.report.certificate_words import bars, next_steps, spent
 from ragstone.report.render.terminal import render_terminal
 from ragstone.report.run import read_certificate
 from ragstone.version import __version__
-
-GOLDEN = Path(__file__).parent.parent / "golden" / "certificate"
 
 
 def page_of(built):
@@ -40,10 +38,7 @@ def as_it_was(name, found):
     found = found.replace(f"Ragstone {__version__}", "Ragstone 0").replace(
         f"<dd>{__version__}</dd>", "<dd>0</dd>"
     )
-    path = GOLDEN / name
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
-        path.write_text(found, encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest"
+    check_golden(f"certificate/{name}", found)
 
 
 @pytest.mark.parametrize(("name", "built"), [("questions", ten()), ("facts", facts())])

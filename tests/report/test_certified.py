@@ -4,8 +4,9 @@ import msgspec
 import pytest
 from tests.report.conftest import QUESTIONS, WriteRun
 from tests.report.test_certificate import evil_build
-from tests.report.test_page import EVIL, GOLDEN, Page, read, without_style_and_script
+from tests.report.test_page import EVIL, Page, read, without_style_and_script
 from tests.support.builds import build_of, facts, ten
+from tests.support.golden import check_golden
 
 from ragstone.dataset.candidate import Candidate
 from ragstone.dataset.certifying.certificate import certify, fit
@@ -38,7 +39,7 @@ def test_report_shows_the_certificate_of_its_questions(write_run: WriteRun) -> N
 
 def test_report_without_a_certificate_is_as_it_was(write_run: WriteRun) -> None:
     html = without_style_and_script(read(write_run()))
-    assert html == GOLDEN.read_text(encoding="utf-8")
+    check_golden("report/page.html", html)
     assert "Evaluation set" not in html
 
 

@@ -1,10 +1,8 @@
 """What a notebook shows of every value: tables without markup from outside, and charts with a drawing."""
 
 import json
-import os
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
@@ -18,6 +16,7 @@ from tests.report.test_certificate import evil_build
 from tests.report.test_corrected import mean
 from tests.support.browser import opened_tab
 from tests.support.builds import build_of, ten
+from tests.support.golden import check_golden
 
 import ragstone
 from ragstone.dataset.certifying.certificate import Certificate, certify
@@ -32,7 +31,6 @@ from ragstone.tables import Displayed, Rows
 from ragstone.tables.shown import html_of
 
 summary, write_run = tiny.summary, tiny.write_run  # fixtures
-GOLDEN = Path(__file__).parent.parent / "golden" / "notebook"
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&[bold]\x1b[31m\u202e"
 MARKUP = {
     *("style", "div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "pre"),
@@ -188,12 +186,7 @@ def judged() -> Rows[Judgement]:
 
 
 def test_display_of_judgements_is_as_it_was():
-    page = html(judged())
-    golden = GOLDEN / "judgements.html"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_text(page, encoding="utf-8")
-    assert page == golden.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1"
+    check_golden("notebook/judgements.html", html(judged()))
 
 
 def test_judgements_have_their_means_on_top_with_interval_and_denominator():

@@ -1,5 +1,4 @@
 import json
-import os
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -16,13 +15,13 @@ from tests.report.conftest import (
     judgement,
     summary_of,
 )
+from tests.support.golden import check_golden
 
 from ragstone.errors import DataError
 from ragstone.records import Answer, Context, Document, Judgement, Question, Verdict
 from ragstone.report.page import write_report
 from ragstone.report.summary import RunSummary
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "report" / "page.html"
 EVIL = (
     "<script>window.pwned=1</script>",
     '"><img src=x onerror="window.pwned=1">',
@@ -82,10 +81,7 @@ def without_libraries(html: str) -> str:
 
 
 def test_page_of_a_tiny_run_is_as_it_was(write_run: WriteRun) -> None:
-    html = without_style_and_script(read(write_run()))
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(html, encoding="utf-8")
-    assert html == GOLDEN.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest"
+    check_golden("report/page.html", without_style_and_script(read(write_run())))
 
 
 def test_same_run_gives_the_same_bytes(write_run: WriteRun) -> None:

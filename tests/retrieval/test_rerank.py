@@ -1,13 +1,12 @@
 import json
-import os
 import sys
 import types
-from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 from tests.support.doors import Model, door_to
+from tests.support.golden import check_golden
 
 from ragstone.config import HybridSettings, RerankSettings
 from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
@@ -19,7 +18,6 @@ from ragstone.retrieval.deps import RetrieverDeps
 from ragstone.retrieval.rerank import _load_prompt, cut_alike, render, windows
 from ragstone.retrieval.search import build_search
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "prompts" / "rerank.txt"
 TEXTS = ["maize maize maize", "maize maize", "maize", "maize with a longer text of several words"]
 CHUNKS = [
     Chunk(id=f"d{n}#0", document_id=f"d{n}", text=text, start=0, end=len(text))
@@ -195,9 +193,7 @@ async def test_the_prompt_has_its_fixed_part_first_and_every_passage_between_its
 def test_the_rendered_prompt_is_the_golden_one():
     prompt = render(_load_prompt(), "When does maize bloom?", ["In July.", "Wheat is sown."], b"secret")
     text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in prompt.messages) + "\n"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert text == GOLDEN.read_text(encoding="utf-8")
+    check_golden("prompts/rerank.txt", text)
 
 
 async def test_what_is_found_elsewhere_is_reranked_by_its_own_text_and_without_one_it_is_an_error(tmp_path):

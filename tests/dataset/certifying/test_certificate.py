@@ -1,27 +1,22 @@
-import os
 import random
-from pathlib import Path
 
 import msgspec
 import pytest
 from tests.support.builds import TEN, build_of, candidate, facts, ten
+from tests.support.golden import check_golden
 
 from ragstone.dataset.certifying.certificate import Certificate, Fit, certify, fit, question_digest
 from ragstone.records import Question, Usage
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "certificate" / "certificate.json"
 ACCEPTED = [one.question for one in TEN if one.loss is None]
 
 
 def test_certificate_of_the_ten_is_as_it_was():
     found = msgspec.json.format(msgspec.json.encode(certify(ten())), indent=2).decode() + "\n"
     found = found.replace(f'"version": "{__version__}"', '"version": "of this test"')
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
-        GOLDEN.parent.mkdir(exist_ok=True)
-        GOLDEN.write_text(found, encoding="utf-8")
-    assert found == GOLDEN.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest"
+    check_golden("certificate/certificate.json", found)
 
 
 def test_the_same_build_has_the_same_bytes_and_is_read_back():

@@ -1,9 +1,7 @@
-import os
-from pathlib import Path
-
 import msgspec
 import numpy as np
 import pytest
+from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
 from ragstone.dataset.candidate import Candidate, Loss, SourcePassage
@@ -148,7 +146,6 @@ async def test_a_made_up_reply_of_a_forecast_is_survived():
     assert (await needs_both(TWO, ask=ask, secret=b"secret")).loss.reason == "single_hop"
 
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
 TEXT = "The pump lifts 40 litres a minute. It was bought in 2019 from a dealer in Ulm."
 PASSAGE = SourcePassage(document_id="d", start=100, end=100 + len(TEXT), text=TEXT, lang="en")
 OTHER = SourcePassage(document_id="e", start=0, end=18, text="Pumps cost little.", lang="en")
@@ -212,12 +209,7 @@ async def test_the_passage_is_shown_after_its_title_if_it_has_one(title):
 async def test_the_prompts_read_as_they_did():
     _, ask = await written(drafted(), UNANSWERED)
     for name, prompt in zip(("negative", "answering"), ask.prompts, strict=True):
-        texts = (f"--- {message.role}\n{message.content}" for message in prompt.messages)
-        text = "\n\n".join(texts) + "\n"
-        golden = GOLDEN / f"{name}.txt"
-        if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-            golden.write_text(text, encoding="utf-8")
-        assert text == golden.read_text(encoding="utf-8")
+        check_prompt(name, prompt.messages)
 
 
 async def test_the_nearest_passages_are_looked_at_for_an_answer_the_own_one_first():

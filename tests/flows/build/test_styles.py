@@ -1,8 +1,8 @@
-import os
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.golden import check_prompt
 
 from ragstone.config import BuildSection
 from ragstone.config.datasets import LEVELS
@@ -11,7 +11,6 @@ from ragstone.errors import ConfigError
 from ragstone.flows.build.styles import load_style, parse_style, render_style, style_names, turns_of
 from ragstone.flows.build.writing import write_prompt
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
 DECLARED = BuildSection(personas=["a farmer", "an agronomist"], levels=["apply"])
 PASSAGE = SourcePassage(
     document_id="d", start=0, end=27, text="Maize is sown in late April.", title="Maize > Sowing", lang="en"
@@ -30,11 +29,7 @@ def test_a_style_reads_as_it_did(name):
     style = load_style(name)
     passages = (PASSAGE, PASSAGE) if style.needs == "two_passages" else (PASSAGE,)
     prompt = write_prompt(passages, turns_of(style, DECLARED)[0], 3, audience="farmers", secret=b"s")
-    text = "\n\n".join(f"--- {message.role}\n{message.content}" for message in prompt.messages) + "\n"
-    golden = GOLDEN / f"write_{name}.txt"
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    check_prompt(f"write_{name}", prompt.messages)
 
 
 def test_styles_that_ship_are_those_of_the_documentation():

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.support.command import Ran, ragstone
+from tests.support.golden import check_golden
 from tests.support.judged_runs import answers, judged, questions, rankings, write_run
 
 import ragstone as api
@@ -15,7 +16,6 @@ from ragstone.records import Judgement, Question
 from ragstone.report.compare import size
 from ragstone.tables import read_rows, write_rows
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "compare"
 MODEL = "openai/gpt-4o-mini"
 
 
@@ -85,16 +85,8 @@ def test_terminal_and_markdown_are_as_they_were(folder, name, ups, downs, k, pro
     ran = compare("--gate", "-o", "comparison.md")
     assert ran.code == {"better": 0, "cannot_tell": 3, "worse": 1}[name]
     shown = "\n".join(line.rstrip() for line in ran.out.splitlines()) + "\n"
-    for path, text in (
-        (GOLDEN / f"{name}.txt", shown),
-        (GOLDEN / f"{name}.md", (folder / "comparison.md").read_text(encoding="utf-8")),
-    ):
-        if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        assert text == path.read_text(encoding="utf-8"), (
-            f"if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest {__file__}"
-        )
+    check_golden(f"compare/{name}.txt", shown)
+    check_golden(f"compare/{name}.md", (folder / "comparison.md").read_text(encoding="utf-8"))
 
 
 def test_tables_fit_80_columns(folder):

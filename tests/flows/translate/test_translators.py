@@ -1,15 +1,13 @@
-import os
 import re
-from pathlib import Path
 
 import pytest
+from tests.support.golden import check_golden
 
 from ragstone.errors import ConfigError
 from ragstone.flows.translate.translators import MOST_TEXTS, by_model, load_prompt, translation_prompt
 from ragstone.llm.stub_reply import stub_reply
 
 SECRET = b"0" * 32
-GOLDEN = Path(__file__).parents[2] / "golden" / "prompts" / "translate.txt"
 
 
 class Asked(list):
@@ -27,9 +25,7 @@ def prompt(*texts, about=None, source="en", target="hi"):
 def test_the_prompt_reads_as_it_did():
     asked = prompt("When is the maize harvested?", "in October", about="Wheat and maize")
     text = "".join(f"--- {message.role}\n{message.content}\n" for message in asked.messages)
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert text == GOLDEN.read_text(encoding="utf-8")
+    check_golden("prompts/translate.txt", text)
 
 
 def test_texts_are_fenced_and_come_last_with_the_languages_by_name_before():

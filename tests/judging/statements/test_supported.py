@@ -1,4 +1,3 @@
-import os
 import re
 from pathlib import Path
 
@@ -6,6 +5,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.golden import check_prompt
 from tests.support.reading_model import ReadingModel, fenced
 from tests.support.scripted_judge import Scripted
 
@@ -16,7 +16,6 @@ from ragstone.judging.statements import PART
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Context, Judgement
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
 FAITHFULNESS = load_judge("faithfulness")
 SPLIT = {
     "statements": [{"id": 7, "statement": "A."}, {"id": 7, "statement": "B."}, {"id": 9, "statement": " "}]
@@ -304,13 +303,7 @@ async def test_the_calls_read_as_they_did():
             msgspec.structs.replace(row, reference="Install sensors early."),
             JudgeContext(ask=ask, secret=b"s"),
         )
-        text = "\n\n".join(
-            f"--- {message.role}\n{message.content}" for prompt in ask.prompts for message in prompt.messages
-        )
-        golden = GOLDEN / f"{name}.txt"
-        if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
-            golden.write_text(text + "\n", encoding="utf-8")
-        assert text + "\n" == golden.read_text(encoding="utf-8")
+        check_prompt(name, [message for prompt in ask.prompts for message in prompt.messages])
 
 
 def test_the_schema_holds_the_model_to_the_ids_and_contexts_that_it_was_shown():

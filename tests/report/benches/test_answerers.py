@@ -1,11 +1,9 @@
-import os
-from pathlib import Path
-
 import msgspec
 import pytest
 from rich.cells import cell_len
 from tests.report.surfaces import page_text, shown
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
+from tests.support.golden import check_golden
 
 from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.errors import DataError
@@ -19,8 +17,6 @@ from ragstone.report.benches.answerers import (
     read_answer_bench,
 )
 from ragstone.report.scatter import Point, draw_shares
-
-GOLDEN = Path(__file__).parent.parent.parent / "golden" / "report" / "answerers.txt"
 
 
 def rows_of(name, n_right, *, n_refused=0, **keys):
@@ -191,9 +187,7 @@ def test_terminal_shows_the_same_in_100_columns():
 
 def test_terminal_is_as_it_was():
     text = "".join(f"{line.rstrip()}\n" for line in shown(answer_bench_document(bench())).splitlines())
-    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert text == GOLDEN.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest"
+    check_golden("report/answerers.txt", text)
 
 
 def test_numbers_are_read_back(tmp_path):
