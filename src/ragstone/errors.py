@@ -13,7 +13,8 @@ KeyboardInterrupt
 The command line prints the message and exits with code 2; there is no traceback for a user's mistake.
 """
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 
@@ -61,6 +62,28 @@ class MissingExtra(RagstoneError):
 
     def __reduce__(self) -> tuple[type["MissingExtra"], tuple[str, str]]:
         return MissingExtra, self._given  # it is sent from one process to another
+
+
+@contextlib.contextmanager
+def explaining(
+    what: str, fix: str = "", *kinds: type[Exception], error: type[RagstoneError] = DataError
+) -> Iterator[None]:
+    """Within the block an exception of these kinds, else an OSError, becomes `WHAT (why). FIX`."""
+    kinds = kinds or (OSError,)
+    try:
+        yield
+    except kinds as mistake:
+        why = getattr(mistake, "strerror", None) or mistake
+        raise error(f"{what} ({why}). {fix}".rstrip()) from None
+
+
+@contextlib.contextmanager
+def optional_package(what: str, extra: str) -> Iterator[None]:
+    """Within the block an import that fails becomes MissingExtra."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtra(what, extra) from None
 
 
 def plural(n: int, noun: str) -> str:

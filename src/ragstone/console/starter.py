@@ -26,18 +26,16 @@ def copy_starter(folder: Path, model: str | None) -> None:
 
     Raises DataError; files that exist stay.
     """
-    from ragstone.errors import DataError
+    from ragstone.errors import DataError, explaining
 
     standing = [name for name in STARTER if (folder / name).exists()]
     if standing:
         raise DataError(f"{folder / standing[0]} exists and was not touched. Choose another folder.")
-    try:
+    with explaining(f"{folder}: cannot be written", "Choose another folder."):
         folder.mkdir(parents=True, exist_ok=True)
         for name in STARTER:
             text = starter_settings(model) if name == "ragstone.toml" else _starter_file(name)
             (folder / name).write_text(text, encoding="utf-8")
-    except OSError as mistake:
-        raise DataError(f"{folder}: cannot be written ({mistake.strerror}). Choose another folder.") from None
 
 
 def starter_settings(model: str | None) -> str:

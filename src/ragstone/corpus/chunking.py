@@ -20,7 +20,7 @@ from ragstone.corpus.headings import (
 from ragstone.corpus.sentences import Span, sentence_spans
 from ragstone.corpus.splitting import pack, split_by_length, split_recursively
 from ragstone.embedding.model import Embed, NotEmbedded
-from ragstone.errors import ConfigError, DataError, nearest
+from ragstone.errors import ConfigError, explaining, nearest
 from ragstone.records import Chunk, Document, Metadata
 
 DEFAULT_PERCENTILE = 20.0
@@ -167,12 +167,8 @@ def chunk_documents(
 def _readable(documents: Iterable[Document]) -> Iterator[Document]:
     """Yield the documents that hold text. Raises DataError for one that UTF-8 cannot write."""
     for document in documents:
-        try:
+        with explaining(f"document {document.id!r} is no valid text", "Repair its text.", UnicodeEncodeError):
             document.text.encode()
-        except UnicodeEncodeError as mistake:
-            raise DataError(
-                f"document {document.id!r} is no valid text ({mistake}). Repair its text."
-            ) from None
         if document.text.strip():
             yield document
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from ragstone.errors import DataError, Stopped
+from ragstone.errors import Stopped, explaining
 from ragstone.records import AnyRow
 from ragstone.tables import open_rows, partial_path
 from ragstone.tables.storage import Place, is_shards, local_path, url_of
@@ -15,13 +15,10 @@ RowT = TypeVar("RowT", bound=AnyRow)
 
 def make_folder(folder: Path) -> None:
     """Make the folder of a run, before anything is paid for. Raises DataError where that cannot be."""
-    try:
+    with explaining(
+        f"{folder}: the folder cannot be made", "Remove what is there, or work in a writable folder."
+    ):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as mistake:
-        raise DataError(
-            f"{folder}: the folder cannot be made ({mistake.strerror}). Remove what is there, or work in a "
-            "writable folder."
-        ) from None
 
 
 async def write_stream(

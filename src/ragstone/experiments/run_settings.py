@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import explaining
 from ragstone.experiments.compared import SettingDifference
 
 Keys = Mapping[str, object]
@@ -61,12 +61,8 @@ def read_run_manifest(path: Path) -> RunManifest | None:
     """Return what a manifest tells, None where there is none. Raises DataError for one that is broken."""
     if not path.is_file():
         return None
-    try:
+    with explaining(f"{path}: not a manifest of Ragstone", "Restore it, or delete it.", msgspec.DecodeError):
         return msgspec.json.decode(path.read_bytes(), type=RunManifest)
-    except msgspec.DecodeError as mistake:
-        raise DataError(
-            f"{path}: not a manifest of Ragstone ({mistake}). Restore it, or delete it."
-        ) from None
 
 
 class RunSetting(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from ragstone.corpus.tokens import tokenize
-from ragstone.errors import MissingExtra, nearest
+from ragstone.errors import nearest, optional_package
 from ragstone.judging.combined import CombinedJudge, MemberVerdict, hear, member_name, with_members
 from ragstone.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Scale
 from ragstone.judging.finding import Finding, JudgeContext, lacks, not_applicable
@@ -52,13 +52,11 @@ def valid_json(answer: str, expected: object) -> Verdict:
 
 
 def _fits(value: object, schema: dict[str, Any]) -> Verdict:
-    try:
+    with optional_package("a JSON Schema of valid_json", "schema"):
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
         from referencing import Registry
         from referencing.exceptions import Unresolvable
-    except ImportError:
-        raise MissingExtra("a JSON Schema of valid_json", "schema") from None
     kind = validator_for(schema)
     try:
         kind.check_schema(schema)

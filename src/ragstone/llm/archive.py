@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings
-from ragstone.errors import DataError, nearest
+from ragstone.errors import DataError, explaining, nearest
 from ragstone.llm.account import price_of, sum_usd, tally_responses, tally_usd
 from ragstone.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.llm.prompt import Completion
@@ -81,10 +81,8 @@ def import_responses(place: Place, file: Path) -> ImportedFile:
     All of the file or nothing: killed at any moment, and with a bad line anywhere. Raises DataError that
     names up to ten bad lines.
     """
-    try:
+    with explaining(f"{file}: cannot be read"):
         lines = file.open("rb")
-    except OSError as mistake:
-        raise DataError(f"{file}: cannot be read ({mistake.strerror}).") from None
     with lines, open_store(place, make=True) as store:
         new, n = store.add(_rows(lines, file))
     return ImportedFile(str(file), new, n - new)

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import ModelSettings, Price
-from ragstone.errors import DataError, ModelError
+from ragstone.errors import ModelError, explaining
 from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find, look, read_result, submit
 from ragstone.llm.budget import Budget, discounted, most_tokens
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
@@ -150,13 +150,11 @@ def read_calls(path: Path) -> dict[bytes, int | None]:
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
     """Turn an error of the disk into one that says what to do."""
-    try:
+    with explaining(
+        f"{path}: cannot be written",
+        "Make room, or work in a writable folder; what was submitted goes on at the provider.",
+    ):
         yield
-    except OSError as mistake:
-        raise DataError(
-            f"{path}: cannot be written ({mistake.strerror}). Make room, or work in a writable folder; what "
-            "was submitted goes on at the provider."
-        ) from None
 
 
 class Sent(msgspec.Struct, frozen=True):

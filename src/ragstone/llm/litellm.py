@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ragstone.config import ModelSettings
-from ragstone.errors import MissingExtra, ModelError
+from ragstone.errors import ModelError, optional_package
 from ragstone.llm.keys import hide
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
@@ -120,10 +120,8 @@ def _load(model: str) -> ModuleType:
     with IMPORTING:
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
-        try:
+        with optional_package(f"the model litellm/{model}", "litellm"):
             import litellm
-        except ImportError:
-            raise MissingExtra(f"the model litellm/{model}", "litellm") from None
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.disable_hf_tokenizer_download = True

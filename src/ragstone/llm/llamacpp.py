@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ragstone.config import ModelSettings, Price
-from ragstone.errors import MissingExtra, ModelError, nearest
+from ragstone.errors import ModelError, nearest, optional_package
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
@@ -151,10 +151,8 @@ def _cores() -> int:
 
 def _load(path: Path, slots: int, context_tokens: int) -> Any:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # decision 50; read when the library is loaded
-    try:
+    with optional_package(f"running {path.name} in this process", "local"):
         import xllamacpp
-    except ImportError:
-        raise MissingExtra(f"running {path.name} in this process", "local") from None
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx = context_tokens * slots
@@ -291,11 +289,9 @@ def _from_hub(name: str) -> Path:
     repo, _, file = rest.partition("/")
     if not file:
         raise ModelError(f"llamacpp/hub:{name}: write it as hub:OWNER/REPO/FILE.gguf.")
-    try:
+    with optional_package("downloading a model from a hub", "hub"):
         import huggingface_hub
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-    except ImportError:
-        raise MissingExtra("downloading a model from a hub", "hub") from None
     try:
         return Path(
             huggingface_hub.hf_hub_download(f"{owner}/{repo}", file, cache_dir=cache_folder() / "hub")

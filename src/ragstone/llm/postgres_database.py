@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.errors import ConfigError, DataError, optional_package
 from ragstone.llm.prompt import Completion
 from ragstone.llm.response_store import Hit, ResponseStore, Row
 from ragstone.tables.writer_thread import Job, Out
@@ -108,10 +108,8 @@ class Database(msgspec.Struct, frozen=True):
 
 def import_psycopg() -> None:
     """Raise MissingExtra where psycopg is not installed."""
-    try:
+    with optional_package("a ledger in PostgreSQL", "postgres"):
         import psycopg  # noqa: F401 - it takes 0.1 s, so nobody imports it who has no such ledger
-    except ImportError:
-        raise MissingExtra("a ledger in PostgreSQL", "postgres") from None
 
 
 def connect(database: Database, *, make: bool = True) -> "Connection":

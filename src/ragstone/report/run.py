@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.dataset.certifying.certificate import Certificate, Fit, fit
 from ragstone.dataset.placing import place_evidence
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.blame import BlameSummary, read_blame, read_causes
@@ -97,23 +97,20 @@ def read_summary(folder: Path) -> RunSummary:
             f"{path}: no such file, so there are no numbers to report. "
             "Run `ragstone judge` or `ragstone run` to the end: they write it last."
         )
-    try:
+    with explaining(
+        f"{path}: not a summary that this version of Ragstone understands",
+        "Run the command that wrote it again: no call in the ledger is paid for twice.",
+        msgspec.DecodeError,
+    ):
         return msgspec.json.decode(path.read_bytes(), type=RunSummary)
-    except msgspec.DecodeError as mistake:
-        raise DataError(
-            f"{path}: not a summary that this version of Ragstone understands ({mistake}). "
-            "Run the command that wrote it again: no call in the ledger is paid for twice."
-        ) from None
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
     """Return what manifest.json holds, None without one. Raises DataError."""
     if not path.is_file():
         return None
-    try:
+    with explaining(f"{path}: not a JSON object", "Restore it, or delete it.", msgspec.DecodeError):
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as mistake:
-        raise DataError(f"{path}: not a JSON object ({mistake}). Restore it, or delete it.") from None
 
 
 def read_certificate(path: Path) -> Certificate:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ragstone.config import DenseSettings, Similarity
 from ragstone.embedding.model import Embed, NotEmbedded, TextRefused, Vectors
-from ragstone.errors import ConfigError, MissingExtra, ModelError
+from ragstone.errors import ConfigError, ModelError, optional_package
 from ragstone.records import Chunk
 from ragstone.retrieval.bm25 import rank_by_bm25
 from ragstone.retrieval.deps import RetrieverDeps
@@ -119,12 +119,9 @@ def search_by_faiss(
 
     Raises MissingExtra without the package faiss-cpu.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # its bindings cause some in newer Pythons
-            import faiss
-    except ImportError:
-        raise MissingExtra("a dense retriever with index = 'faiss'", "faiss") from None
+    with optional_package("a dense retriever with index = 'faiss'", "faiss"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # its bindings cause some in newer Pythons
+        import faiss
     index = (faiss.IndexFlatL2 if similarity == "l2" else faiss.IndexFlatIP)(passages.shape[1])
     index.add(np.ascontiguousarray(passages))
 

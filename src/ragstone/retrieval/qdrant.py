@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ragstone.config import Similarity
 from ragstone.embedding.model import Vectors
-from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.errors import ConfigError, DataError, optional_package
 from ragstone.records import Chunk
 from ragstone.retrieval.deps import OWN_KEYS, chunk_tags
 from ragstone.retrieval.ranks import Hit, Subset, hits_among
@@ -98,12 +98,9 @@ def open_qdrant(
     Raises MissingExtra without the package qdrant-client; ConfigError for a url that is none; DataError for a
     folder that another process has open, QdrantDamaged for one that cannot be read.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            from qdrant_client import QdrantClient
-    except ImportError:
-        raise MissingExtra(asker.what, asker.extra) from None
+    with optional_package(asker.what, asker.extra), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from qdrant_client import QdrantClient
     with warnings.catch_warnings():
         # It warns of a key on an unencrypted connection and of many points in a folder: docs/embedding.md.
         warnings.simplefilter("ignore", UserWarning)

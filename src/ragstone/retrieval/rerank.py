@@ -27,7 +27,7 @@ from ragstone.config import (
     parse_toml,
     shipped,
 )
-from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
+from ragstone.errors import ConfigError, DataError, ModelError, optional_package
 from ragstone.llm import CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Chunk, Metadata, Question, Ranking, RankingItem
 from ragstone.retrieval.deps import Reorder, RetrieverDeps, Search
@@ -62,10 +62,8 @@ async def order_by_cross_encoder(model: str, *, offline: bool) -> Reorder:
 
 @lru_cache(maxsize=1)
 def _load(model: str, offline: bool) -> Any:  # noqa: ANN401 - the package is optional
-    try:
+    with optional_package(f"the reranker {PREFIX}{model}", "sentence-transformers"):
         from sentence_transformers import CrossEncoder
-    except ImportError:
-        raise MissingExtra(f"the reranker {PREFIX}{model}", "sentence-transformers") from None
     try:
         return CrossEncoder(model, local_files_only=offline)
     except (OSError, ValueError) as mistake:

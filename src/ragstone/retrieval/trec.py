@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.retrieval.evaluate import ranked_documents
 from ragstone.retrieval.measures import Grades
@@ -71,12 +71,10 @@ def write_grades(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
 
 def _write(path: Path, lines: Sequence[str]) -> None:
     """Write a file that appears under its name only when it is whole. Raises DataError."""
-    try:
+    with explaining(f"{path}: could not be written"):
         with partial_path(path).open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(lines)
         partial_path(path).replace(path)
-    except OSError as mistake:
-        raise DataError(f"{path}: could not be written ({mistake.strerror}).") from None
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
@@ -117,10 +115,8 @@ def _qrels_line(cells: Sequence[str]) -> tuple[str, str, int]:
 
 def _parsed(path: Path, parse: Callable[[Sequence[str]], T]) -> Iterator[T]:
     kind = "question Q0 document rank score retriever" if parse is _run_line else "question 0 document grade"
-    try:
+    with explaining(f"{path}: cannot be read", "", OSError, UnicodeDecodeError):
         lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as mistake:
-        raise DataError(f"{path}: cannot be read ({mistake}).") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, explaining, optional_package
 from ragstone.records import Answer, Label
 
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
@@ -24,24 +24,23 @@ def read_saved(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises DataError for several splits, naming them, and where the folder cannot be read; MissingExtra
     without pyarrow.
     """
-    try:
+    with optional_package(f"reading {path}", "parquet"):
         import pyarrow as pa
-    except ImportError:
-        raise MissingExtra(f"reading {path}", "parquet") from None
     if not (path / _STATE).is_file():
         path = _only_split(path)
     number = 0
     for file in _files(path):
-        try:
-            with pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as batches:
-                for batch in batches:
-                    for row in batch.to_pylist():
-                        number += 1
-                        yield number, row
-        except (pa.ArrowInvalid, OSError) as mistake:
-            raise DataError(
-                f"{file}: cannot be read as Arrow ({mistake}). Save the data set again."
-            ) from None
+        with (
+            explaining(
+                f"{file}: cannot be read as Arrow", "Save the data set again.", pa.ArrowInvalid, OSError
+            ),
+            pa.memory_map(str(file)) as source,
+            pa.ipc.open_stream(source) as batches,
+        ):
+            for batch in batches:
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
 
 
 def _only_split(path: Path) -> Path:
@@ -56,10 +55,8 @@ def _files(path: Path) -> list[Path]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
+    with explaining(f"{path}: cannot be read", "Save the data set again.", msgspec.DecodeError, OSError):
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (msgspec.DecodeError, OSError) as mistake:
-        raise DataError(f"{path}: cannot be read ({mistake}). Save the data set again.") from None
 
 
 LOG_NAMES: dict[type, str] = {Answer: "exchanges", Label: "feedback"}

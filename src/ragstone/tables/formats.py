@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, BinaryIO, TextIO, cast
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, optional_package
 from ragstone.files.sheet import FileTable, numbered_names
 from ragstone.tables.cells import csv_reader, unguarded
 from ragstone.tables.interchange.recognise import is_result
@@ -215,11 +215,9 @@ def read_xlsx(
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
-    try:
+    with optional_package(f"reading {path}", "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtra(f"reading {path}", "parquet") from None
     try:
         file = pq.ParquetFile(path if url_of(path) is None else open_bytes(path))
     except (pa.ArrowInvalid, OSError) as mistake:
@@ -250,10 +248,8 @@ def _arrow_batches(file: "pyarrow.NativeFile") -> "Iterator[pyarrow.RecordBatch]
 
 def _read_arrow(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield the rows of an Arrow file, of Feather or of an Arrow stream."""
-    try:
+    with optional_package(f"reading {path}", "parquet"):
         import pyarrow as pa
-    except ImportError:
-        raise MissingExtra(f"reading {path}", "parquet") from None
     number = 0
     try:
         with open_bytes(path) as opened, pa.PythonFile(cast(io.IOBase, opened)) as file:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 import msgspec
 from msgspec import inspect
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, optional_package
 from ragstone.tables.shown import Displayed
 
 if TYPE_CHECKING:
@@ -248,7 +248,5 @@ class Rows(list[T], Displayed):
 
 
 def _package(name: str, method: str) -> ModuleType:
-    try:
+    with optional_package(f".{method}()", "frames"):
         return import_module(name)
-    except ImportError:
-        raise MissingExtra(f".{method}()", "frames") from None

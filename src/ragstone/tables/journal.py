@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.tables.private import make_folder
 
 if sys.platform != "win32":
@@ -59,12 +59,8 @@ def _lock_of(path: Path) -> Path:
 def _open_lock(path: Path) -> int | None:
     """Return the open lock of a path, None while another process has it."""
     lock = _lock_of(path)
-    try:
+    with explaining(f"{path}: cannot be written", "Choose a folder that can."):
         file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as mistake:
-        raise DataError(
-            f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can."
-        ) from None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Whoever held it before may have removed it since it was opened: then the lock is on nothing.

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.tables.private import make_folder
 from ragstone.tables.storage import put_bytes
 
@@ -14,13 +14,9 @@ StateT = TypeVar("StateT")
 
 def write_state(path: Path, value: object) -> None:
     """Write a value as JSON, in place of what stood there. Raises DataError where that cannot be done."""
-    try:
+    with explaining(f"{path}: cannot be written", "Work in a writable folder."):
         make_folder(path.parent)
         put_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2), path)
-    except OSError as mistake:
-        raise DataError(
-            f"{path}: cannot be written ({mistake.strerror}). Work in a writable folder."
-        ) from None
 
 
 def read_state(path: Path, kind: type[StateT], writer: str) -> StateT | None:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, MissingExtra, optional_package
 
 Place = Path | str
 
@@ -209,10 +209,8 @@ def told(place: str, done: str) -> Iterator[None]:
 
 def _filesystem(url: str) -> tuple[Any, str]:
     """Return the driver of a URL and the path there. Raises MissingExtra, and what drivers raise."""
-    try:
+    with optional_package(f"reading and writing {url}", "storage"):
         from fsspec.core import url_to_fs
-    except ImportError:
-        raise MissingExtra(f"reading and writing {url}", "storage") from None
     try:
         files, path = url_to_fs(url)
     except ImportError:  # fsspec knows the scheme; its driver (s3fs, gcsfs) is not there

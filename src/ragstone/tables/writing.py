@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, explaining, optional_package
 from ragstone.records import Row, Usage
 from ragstone.tables.cells import open_table
 from ragstone.tables.journal import held
@@ -99,15 +99,11 @@ def check_place(path: Path, force: bool) -> Path:
         raise DataError(f"{path} is a folder. Name a file in it.")
     if not may_write(path, force):
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
-    try:
+    with explaining(f"{path}: cannot be written", "Choose a folder that can."):
         make_folder(path.parent)
         if not partial_path(path).exists():
             partial_path(path).touch()
             partial_path(path).unlink()
-    except OSError as mistake:
-        raise DataError(
-            f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can."
-        ) from None
     return path
 
 
@@ -189,11 +185,9 @@ def _write_csv(path: Path, row_type: type) -> Iterator[Write]:
 @contextlib.contextmanager
 def _write_parquet(path: Path, row_type: type) -> Iterator[Write]:
     """Columns hold their field's type; a column without a value in the whole file is left out."""
-    try:
+    with optional_package("writing Parquet", "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtra("writing Parquet", "parquet") from None
     # Types of nested columns are known only once they are seen, so the rows of a file are one table.
     rows: list[dict[str, Any]] = []
     try:

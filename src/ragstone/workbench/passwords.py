@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ragstone.assistant.api.gate import RequestLimits
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, optional_package
 from ragstone.workbench.names import name_key
 
 if TYPE_CHECKING:
@@ -50,10 +50,8 @@ def _plain(password: str) -> str:
 
 @cache
 def _hasher() -> "PasswordHasher":
-    try:
+    with optional_package("an account", "serve"):
         from argon2 import PasswordHasher
-    except ImportError:
-        raise MissingExtra("an account", "serve") from None
     return PasswordHasher()
 
 

@@ -20,7 +20,7 @@ from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.knowledge.knowledge_base import CATALOGUE
 from ragstone.config import Settings, declared_tables, load_settings
 from ragstone.config.loading import DEFAULT_FILE
-from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.errors import ConfigError, DataError, optional_package
 from ragstone.workbench.accounts import needs_accounts
 from ragstone.workbench.bare_files import link_files
 
@@ -155,13 +155,11 @@ async def serve_project(
     ready: is told the address when requests are answered. routes: further pages of the assistant's. Raises
     ConfigError for keys that are no keys, MissingExtra without the packages.
     """
-    try:
+    with optional_package("serving", "serve"):
         import uvicorn
 
         from ragstone.workbench.app import create_workbench, side_by_side
         from ragstone.workbench.connections import limited
-    except ImportError:
-        raise MissingExtra("serving", "serve") from None
     chat = _app_of(assistant, settings, routes) if assistant is not None else None
     app = side_by_side(create_workbench(settings), chat)
     config = uvicorn.Config(

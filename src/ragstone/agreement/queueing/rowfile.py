@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.tables import held
 from ragstone.tables.journal import append_whole, replace_whole
 from ragstone.tables.private import make_folder
@@ -40,12 +40,8 @@ class RowFile(Generic[T]):
         Raises DataError for a file that cannot be read, or that holds something else.
         """
         with self._mutex:
-            try:
+            with explaining(f"{self.path}: could not be read", "Let this user read it."):
                 self._read()
-            except OSError as mistake:
-                raise DataError(
-                    f"{self.path}: could not be read ({mistake.strerror}). Let this user read it."
-                ) from None
             return list(self._rows.values())
 
     def put(self, rows: Iterable[T]) -> int:
@@ -60,7 +56,7 @@ class RowFile(Generic[T]):
         return bool(self._change([(key, None)]))
 
     def _change(self, changes: list[tuple[Hashable, T | None]]) -> int:
-        try:
+        with explaining(f"{self.path}: could not be written", "Make room, or let this user write there."):
             make_folder(self.path.parent)
             with self._mutex, held(self.path, wait_s=WAIT_S):
                 self._read(mend=True)
@@ -80,11 +76,6 @@ class RowFile(Generic[T]):
                     replace_whole(self.path, _lines(after.values()))
                 self._rows, self._seen = after, _state(self.path)
                 return len(real)
-        except OSError as mistake:
-            raise DataError(
-                f"{self.path}: could not be written ({mistake.strerror}). Make room, or let this user "
-                "write there."
-            ) from None
 
     def _read(self, *, mend: bool = False) -> None:
         """Take in what others have written. mend: also on the disk, which only a holder of the file may

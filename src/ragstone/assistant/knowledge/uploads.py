@@ -16,7 +16,7 @@ from ragstone.corpus.file import IngestOptions, ReadingLimits, Skipped
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import CONVERTED, PACKED, READERS
 from ragstone.corpus.sources import ARCHIVE
-from ragstone.errors import DataError
+from ragstone.errors import explaining
 from ragstone.files.file import File
 from ragstone.records import Document
 from ragstone.tables.journal import replace_whole
@@ -154,13 +154,9 @@ def _said(head: bytes) -> str | None:
 def keeping(folder: Path, name: str, content: bytes) -> Iterator[None]:
     """Keep a file, whole or not at all; where the block fails, what was there before stands there again."""
     path = folder / name
-    try:
+    with explaining(f"{folder}: the upload cannot be kept", "Check the disk and its permissions."):
         before = path.read_bytes() if path.exists() else None
         replace_whole(path, content)
-    except OSError as mistake:
-        raise DataError(
-            f"{folder}: the upload cannot be kept ({mistake.strerror}). Check the disk and its permissions."
-        ) from None
     try:
         yield
     except (BadUpload, Halted):

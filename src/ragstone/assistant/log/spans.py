@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.errors import MissingExtra
+from ragstone.errors import optional_package
 from ragstone.llm.schema import HALF_A_PAIR
 from ragstone.records import Answer, Context, Usage
 
@@ -32,12 +32,10 @@ class SpanSender:
 
     def __init__(self, endpoint: str) -> None:
         """endpoint: takes OTLP over HTTP. Raises MissingExtra."""
-        try:
+        with optional_package(f"sending spans to {endpoint}", "telemetry"):
             from opentelemetry.sdk.resources import Resource
             from opentelemetry.sdk.trace import SpanLimits, TracerProvider
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
-        except ImportError:
-            raise MissingExtra(f"sending spans to {endpoint}", "telemetry") from None
         self._provider = TracerProvider(
             resource=Resource.create({"service.name": "ragstone"}),
             span_limits=SpanLimits(max_span_attributes=MOST_ATTRIBUTES),

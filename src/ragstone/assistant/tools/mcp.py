@@ -14,7 +14,7 @@ from ragstone.assistant.tool import Observation, Situation, Tool
 from ragstone.assistant.tools.plain_text import bounded, doing_of, failed, line
 from ragstone.assistant.tools.schema_struct import given_by, struct_of
 from ragstone.config import McpServer
-from ragstone.errors import ConfigError, MissingExtra, RagstoneError, nearest
+from ragstone.errors import ConfigError, RagstoneError, nearest, optional_package
 from ragstone.llm.keys import without_password
 
 if TYPE_CHECKING:
@@ -128,10 +128,8 @@ class McpLink:
 
 def check_server(name: str, server: McpServer) -> None:
     """Raise MissingExtra without the SDK, ConfigError for settings that name no server, or two."""
-    try:
+    with optional_package(f"[assistant.mcp.{name}]", "mcp"):
         import mcp  # noqa: F401 - whether it is there
-    except ImportError:
-        raise MissingExtra(f"[assistant.mcp.{name}]", "mcp") from None
     if bool(server.command) == bool(server.url):
         raise ConfigError(
             f"[assistant.mcp.{name}]: give `command`, which starts a server, or the `url` of one; not both."

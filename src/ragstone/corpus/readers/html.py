@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragstone.corpus.readers.text import first_line
-from ragstone.errors import MissingExtra
+from ragstone.errors import optional_package
 from ragstone.files.decoding import decode, encoding_note
 from ragstone.files.file import File
 from ragstone.files.office import REPEATED
@@ -43,10 +43,8 @@ def read_html(file: File) -> Iterator[Document]:
     line, lines and table rows by a line end, cells by " | "; `pre` keeps its spaces. `lang` is the page's
     own declaration. Raises MissingExtra without selectolax.
     """
-    try:
+    with optional_package(f"reading {file.path}", "html"):
         from selectolax.lexbor import LexborHTMLParser
-    except ImportError:
-        raise MissingExtra(f"reading {file.path}", "html") from None
     content, encoding = decode(file.read_bytes(), html=True)
     page = LexborHTMLParser(content)
     text, headings = _headings(_visible_text(page))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.tables.formats import READERS, read_csv, read_jsonl
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
@@ -79,11 +79,9 @@ def read_log(path: Path) -> Iterator[tuple[LogLine, dict[str, Any] | str]]:
     """
     ending = _ending(path)
     reader = LENIENT.get(_JSON_LINES if ending in _AS_JSONL else ending) or READERS[ending]
-    try:
+    with explaining(f"{path}: cannot be read"):
         for line, raw in reader(path):
             yield LogLine(path, line), _row(raw)
-    except OSError as mistake:
-        raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
 
 
 _decode = msgspec.json.Decoder().decode

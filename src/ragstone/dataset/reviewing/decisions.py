@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ragstone.dataset.certifying.certificate import short_digest
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.records import Evidence, Question, Row, references
 from ragstone.tables.journal import Journal
 
@@ -168,13 +168,11 @@ def add_decision(
     log: Journal[Decision], check: Callable[[list[Decision]], Decision | None]
 ) -> Decision | None:
     """Add the decision that `check` returns, see Journal.append_if. Raises DataError where it cannot be."""
-    try:
+    with explaining(
+        f"{log.path}: the decision could not be kept",
+        "Make room, or make the folder writable, then decide again.",
+    ):
         return log.append_if(check)
-    except OSError as mistake:
-        raise DataError(
-            f"{log.path}: the decision could not be kept ({mistake.strerror}). Make room, or make the "
-            "folder writable, then decide again."
-        ) from None
 
 
 Outcome = Literal["accepted", "edited", "rejected"]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ragstone.config import EngineSection, Settings
 from ragstone.engine.cluster.troubles import AGAIN
-from ragstone.errors import ConfigError, MissingExtra
+from ragstone.errors import ConfigError, optional_package
 from ragstone.version import __version__
 
 REACH_S = 3.0  # how long to wait for somebody at an address
@@ -41,10 +41,8 @@ def connected(settings: Settings) -> Iterator[RayAddress]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # a message after the end would join whichever Ray is near
-    try:
+    with optional_package("--engine ray", "ray"):
         import ray
-    except ImportError:
-        raise MissingExtra("--engine ray", "ray") from None
     if engine.address:
         _reach(engine.address)
     started = not ray.is_initialized()

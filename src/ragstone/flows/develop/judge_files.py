@@ -12,7 +12,7 @@ import msgspec
 from ragstone.agreement.developing import Development
 from ragstone.config import Settings, parse_toml, read_named
 from ragstone.config.python_function import names_function
-from ragstone.errors import ConfigError, DataError
+from ragstone.errors import ConfigError, DataError, explaining
 from ragstone.judging import Judge, judge_names, parse_judge
 from ragstone.judging.variant import load_members
 from ragstone.tables import held, partial_path
@@ -348,10 +348,6 @@ def write_new(path: Path, text: str) -> None:
 
 def _replace(path: Path, text: str) -> None:
     partial = partial_path(path)
-    try:
+    with explaining(f"{path}: could not be written", "Make the folder writable."):
         partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(path)
-    except OSError as mistake:
-        raise DataError(
-            f"{path}: could not be written ({mistake.strerror}). Make the folder writable."
-        ) from None

@@ -20,7 +20,7 @@ from ragstone.agreement.developing import (
 )
 from ragstone.agreement.learning import Learning
 from ragstone.config import Settings
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.flows.develop.judge_files import digest_of
 from ragstone.flows.develop.labelled import LabelledSet
 from ragstone.tables import held
@@ -240,10 +240,10 @@ def safe_name(name: str) -> str:
 
 
 def _read(file: Path, kind: type[ValueT]) -> ValueT:
-    try:
+    with explaining(
+        f"{file}: cannot be read", "Put back a copy, or move it away.", OSError, msgspec.DecodeError
+    ):
         return msgspec.json.decode(file.read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError) as mistake:
-        raise DataError(f"{file}: cannot be read ({mistake}). Put back a copy, or move it away.") from None
 
 
 def _put(file: Path, value: object) -> None:
@@ -253,9 +253,5 @@ def _put(file: Path, value: object) -> None:
 
 @contextlib.contextmanager
 def _written(file: Path) -> Iterator[None]:
-    try:
+    with explaining(f"{file}: could not be written", "Make room, or make the folder writable."):
         yield
-    except OSError as mistake:
-        raise DataError(
-            f"{file}: could not be written ({mistake.strerror}). Make room, or make the folder writable."
-        ) from None

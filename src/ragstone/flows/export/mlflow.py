@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, explaining, optional_package
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.joined import FinishedRun
 from ragstone.statistics import Estimate
@@ -191,19 +191,15 @@ def _cell(value: object) -> object:
 
 
 def _mlflow(module: str) -> ModuleType:
-    try:
+    with optional_package("logging a run to MLflow", "mlflow"):
         return import_module(module)
-    except ImportError:
-        raise MissingExtra("logging a run to MLflow", "mlflow") from None
 
 
 def _check_there(tracking_uri: str) -> None:
     """Raise DataError within seconds where no server listens."""
-    try:
+    with explaining(f"{tracking_uri}: not an address", "E.g. http://localhost:5000", ValueError):
         address = urlsplit(tracking_uri)
         port = address.port
-    except ValueError as mistake:
-        raise DataError(f"{tracking_uri}: not an address ({mistake}). E.g. http://localhost:5000") from None
     if address.scheme not in ("http", "https") or not address.hostname:
         return
     try:

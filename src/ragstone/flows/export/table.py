@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError, optional_package
 from ragstone.report.joined import FinishedRun
 from ragstone.tables import Rows, check_place, partial_path
 from ragstone.tables.cells import cell, no_formula, open_table
@@ -81,11 +81,9 @@ def _write_jsonl(table: Table, path: Path) -> None:
 
 def _write_parquet(table: Table, path: Path) -> None:
     """Write contexts as a column of structs; tags as JSON text, as in every Parquet file of ours."""
-    try:
+    with optional_package("writing Parquet", "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtra("writing Parquet", "parquet") from None
     columns = {}
     for name, kind in table.columns().items():
         cells = [plain(row[name]) for row in table]

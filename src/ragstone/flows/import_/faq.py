@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.corpus.headings import SectionHeading, document_headings
 from ragstone.corpus.reading import READERS
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.files.file import File, Unreadable
 from ragstone.flows.import_.rows import Found, ImportOptions, RowQuestion, Source, changed, left_out, skipped
 from ragstone.flows.import_.sheets import line_of, read_text
@@ -201,10 +201,8 @@ def _page(source: Source) -> Document:
     ending = source.path.suffix.lower()
     if ending in PLAIN or ending not in READERS:
         return Document(id=source.name, text=read_text(source.path))
-    try:
+    with explaining(f"{source.path}: cannot be read", "", OSError, Unreadable):
         found = next(iter(READERS[ending](File(path=source.path, id=source.name))))
-    except (OSError, Unreadable) as mistake:
-        raise DataError(f"{source.path}: cannot be read ({mistake}).") from None
     if not isinstance(found, Document):
         raise DataError(
             f"{source.path}: it is a table, not a page. Leave --format out, or give --format faq."

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from ragstone.console.starter import starter_settings
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.records import Question
 from ragstone.tables import read_rows
 
@@ -41,11 +41,9 @@ def write_own_settings(
         text = _commented(text, "questions")
     else:
         text = _set(text, "path", _quoted(seen_from(folder, questions)))
-    try:
+    with explaining(f"{folder}: cannot be written", "Choose another folder."):
         folder.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    except OSError as mistake:
-        raise DataError(f"{folder}: cannot be written ({mistake.strerror}). Choose another folder.") from None
     return target
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ragstone.config import shipped
-from ragstone.errors import DataError
+from ragstone.errors import explaining
 from ragstone.report import wording
 from ragstone.report.document import (
     Block,
@@ -142,14 +142,11 @@ def grid_of(table: Table) -> Grid:
 def put_page(path: Path, page: str) -> Path:
     """Write a page in place of one that is there, whole or not at all, and return its path."""
     partial = path.with_name(f"{path.name}.partial")
-    try:
+    with explaining(
+        f"{path}: could not be written", "Make room, or make the folder writable, then run again."
+    ):
         partial.write_text(page, encoding="utf-8", newline="\n")
         partial.replace(path)
-    except OSError as mistake:
-        raise DataError(
-            f"{path}: could not be written ({mistake.strerror}). "
-            "Make room, or make the folder writable, then run again."
-        ) from None
     return path
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import numpy as np
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import explaining, optional_package
 from ragstone.records import STATUSES, Ranking, Status, alternatives
 from ragstone.report.blame import read_blame, read_causes
 from ragstone.report.embedded import LineView
@@ -120,10 +120,8 @@ def with_tables(target: Path, tables: dict[str, Table]) -> None:
 
 def connect(path: Path, *, read_only: bool = True) -> "duckdb.DuckDBPyConnection":
     """Return a connection to an index, which reaches no other file and no network."""
-    try:
+    with optional_package("the workbench", "serve"):
         import duckdb
-    except ImportError:
-        raise MissingExtra("the workbench", "serve") from None
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": 2,
         "memory_limit": "1GB",
@@ -412,17 +410,15 @@ class RowIndexes:
         target = folder / f"{files.stamp}.duckdb"
         if target.is_file():
             return target
-        try:
+        with explaining(
+            f"{folder}: the index of the run cannot be written",
+            "Make room, or make the folder writable: it is `store` in [workbench] of ragstone.toml.",
+        ):
             make_folder(folder)
             make_index(files, target)
             for old in folder.glob("*.duckdb"):
                 if old != target:
                     old.unlink(missing_ok=True)
-        except OSError as mistake:
-            raise DataError(
-                f"{folder}: the index of the run cannot be written ({mistake.strerror}). Make room, or "
-                "make the folder writable: it is `store` in [workbench] of ragstone.toml."
-            ) from None
         return target
 
     def close(self) -> None:

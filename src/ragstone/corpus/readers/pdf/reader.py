@@ -37,7 +37,7 @@ from ragstone.corpus.readers.pdf.paragraphs import (
 from ragstone.corpus.readers.pdf.rows import clean, drop_line_numbers, make_rows, mark_tables
 from ragstone.corpus.readers.pdf.runs import EMPTY, PageRuns, read_page
 from ragstone.corpus.readers.text import first_line
-from ragstone.errors import MissingExtra
+from ragstone.errors import optional_package
 from ragstone.files.file import File, Unreadable
 from ragstone.records import Document
 
@@ -251,10 +251,8 @@ def _without_front(laid: list[Laid], size: float) -> tuple[list[Laid], str]:
 
 
 def _read(file: File) -> _Contents:
-    try:
+    with optional_package(f"reading {file.path}", "pdf"):
         import pypdfium2
-    except ImportError:
-        raise MissingExtra(f"reading {file.path}", "pdf") from None
     try:
         # PDFium reads from the path what it needs, so that a large file is never in memory as a whole.
         pdf = pypdfium2.PdfDocument(file.path if file.content is None else file.content)
