@@ -2,7 +2,10 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -61,3 +64,13 @@ def test_shell_completion_knows_commands_and_options(monkeypatch):
     monkeypatch.setenv("_RAGSTONE_COMPLETE", "complete_bash")
     assert completed("ragstone", "jud") == ["judge", "judges"]
     assert completed("ragstone", "judge", "--off") == ["--offline"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_no_space_for_what_is_printed_is_told_in_one_line():
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "ragstone", "--version"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "no space is left" in ran.stderr

@@ -1,6 +1,8 @@
 """The command `ragstone`: which flow answers to which name. A flow is imported when its name is called."""
 
+import errno
 import gc
+import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -8,7 +10,14 @@ from typing import Any
 
 import typer
 
-from ragstone.console.printing import end_on_sigterm, tell_readings, told_plainly, write_any_text
+from ragstone.console.printing import (
+    WRONG_USE,
+    end_on_sigterm,
+    say,
+    tell_readings,
+    told_plainly,
+    write_any_text,
+)
 
 HELP = (
     "A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
@@ -147,5 +156,11 @@ def main() -> None:
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
     try:
         app_of([called] if called in COMMANDS else COMMANDS)()
+    except OSError as mistake:
+        if mistake.errno != errno.ENOSPC:
+            raise
+        say("ragstone: no space is left where the output goes. Make room and run the same command again.")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor is there for what still waits
+        raise SystemExit(WRONG_USE) from None
     finally:
         gc.freeze()  # the process ends: the collector need not walk what goes with it
