@@ -68,7 +68,7 @@ def test_shell_completion_knows_commands_and_options(monkeypatch):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_no_space_for_what_is_printed_is_told_in_one_line():
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
             [sys.executable, "-m", "ragstone", "--version"], stdout=full, stderr=subprocess.PIPE, text=True
         )
