@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ragstone.records import Answer, Context
+from ragstone.tables.calls import as_steps
 from ragstone.tables.names import ALIASES, CONTEXT_TEXT, accepted_names, fields_of, fold
 from ragstone.tables.nearness import near_field
 
@@ -72,7 +73,9 @@ def field_of(column: str, row_type: type) -> str | None:
 
 def _is_meant(column: str, field: str) -> bool:
     """Say whether a name means a field: `Tags` of a sheet of an office is no object of ours, `tags` is."""
-    return column == field or (SHAPES.get(field) is not as_object and field not in ("kind", "error"))
+    return column == field or (
+        SHAPES.get(field) not in (as_object, as_steps) and field not in ("kind", "error")
+    )
 
 
 def plan_columns(
@@ -344,7 +347,7 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "document_ids": as_ids,
     "contexts": as_contexts,
     "turns": as_object,
-    "steps": as_object,
+    "steps": as_steps,
     "score": as_number,
     "latency_s": as_number,
     "cost_usd": as_number,

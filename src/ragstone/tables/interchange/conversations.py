@@ -7,18 +7,15 @@ conversations in other shapes are read in modules of their own, which make turns
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from ragstone.records import Answer, Role, Step
+from ragstone.records import Answer, Role
+from ragstone.tables.calls import CALLS, step_row
 from ragstone.tables.columns import as_contexts
 from ragstone.tables.interchange.marks import messages_in
-from ragstone.tables.interchange.values import content_in, decoded, fields_in, objects_in, role_in, role_name
-from ragstone.tables.names import accepted_names, fields_of
+from ragstone.tables.interchange.values import content_in, fields_in, objects_in, role_in, role_name
+from ragstone.tables.names import accepted_names
 
 NO_REPLY = "the conversation has no reply of the assistant"
 _CONTEXTS = accepted_names(Answer, "contexts")
-_CALLS = ("tool_calls", "tools_called")
-_TOOL = ("tool", "name")
-_ARGUMENTS = ("arguments", "args", "input", "input_parameters")
-_OURS = fields_of(Step)
 
 
 def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
@@ -87,7 +84,7 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
         contexts = next((fields[name] for name in _CONTEXTS if fields.get(name) is not None), None)
         if contexts is not None:
             turn["contexts"] = as_contexts(contexts)
-        calls = [_step(call, open_calls) for name in _CALLS for call in objects_in(fields.get(name))]
+        calls = [_step(call, open_calls) for name in CALLS for call in objects_in(fields.get(name))]
         if calls:
             turn["tool_calls"] = calls
         call = open_calls.get(str(fields.get("tool_call_id"))) if role == "tool" else None
@@ -98,13 +95,7 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def _step(call: Mapping[str, Any], open_calls: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return a call of a tool as a step: ours, OpenAI's with its `function`, or any with a name."""
-    inner = fields_in(call.get("function")) or call
-    step = {name: call[name] for name in _OURS if call.get(name) is not None}
-    step["tool"] = str(next((inner[name] for name in _TOOL if inner.get(name)), "unknown"))
-    given: Any = next((inner[name] for name in _ARGUMENTS if inner.get(name) is not None), {})
-    arguments = decoded(given)
-    step["arguments"] = arguments if isinstance(arguments, dict) else {"input": given}
+    step = step_row(call)
     if call.get("id") is not None:
         open_calls[str(call["id"])] = step
     return step
