@@ -1,11 +1,17 @@
 """A conversation as a text and as its replies."""
 
+from pathlib import Path
+
 import msgspec
 
-from ragstone.judging.conversation import replies_of, thread_text
+from ragstone import judge
+from ragstone.config import Settings
+from ragstone.judging import question_clusters, summarise
+from ragstone.judging.conversation import HISTORY, every_reply, replies_of, thread_text
 from ragstone.judging.judge import parse_judge
 from ragstone.judging.render import gather_inputs
-from ragstone.records import Answer, Context, Step, Turn
+from ragstone.records import Answer, Context, Question, Step, Turn
+from ragstone.tables.interchange.conversations import NO_REPLY
 
 CALL = Step(tool="weather", arguments={"place": "Nakuru"}, result="rain")
 FAILED = Step(tool="crops", error="no such crop")
@@ -61,10 +67,62 @@ def test_each_reply_is_an_answer_with_what_went_before_it():
     assert (last.system, last.tags, last.turns) == ("s", {"lang": "en"}, ROW.turns)
 
 
-def test_an_answer_without_turns_is_its_own_reply_and_a_thread_without_replies_has_none():
+def test_what_is_no_conversation_and_what_is_a_reply_already_stay_as_they_are():
     alone = Answer(question_id="q", answer="a")
-    assert list(replies_of(alone)) == [alone]
-    assert list(replies_of(msgspec.structs.replace(ROW, turns=[Turn("user", "?")]))) == []
+    replies = list(replies_of(ROW))
+    assert list(every_reply([alone, *replies])) == [alone, *replies]
+
+
+def test_a_conversation_without_replies_is_a_row_that_says_so():
+    [row] = replies_of(msgspec.structs.replace(ROW, turns=[Turn("user", "?")]))
+    assert (row.question_id, row.answer, row.error) == ("c", "", NO_REPLY)
+
+
+def test_a_failure_at_the_end_is_a_reply_behind_the_last_turn():
+    turns = [Turn("assistant", "Hello."), Turn("user", "Rain?")]
+    hello, failed = replies_of(
+        Answer(question_id="c", answer="", error="timeout", turns=turns, reference="Yes")
+    )
+    assert (hello.question_id, hello.answer, hello.question, hello.error) == ("c#1", "Hello.", None, None)
+    assert (failed.question_id, failed.question, failed.error) == ("c#3", "Rain?", "timeout")
+    assert (hello.reference, failed.reference) == (None, "Yes")
+
+
+def test_the_replies_of_a_long_conversation_grow_with_its_length_alone():
+    turns = [Turn(role, str(n)) for n in range(3000) for role in ("user", "assistant")]
+    *_, last = replies_of(Answer(question_id="c", answer="2999", turns=turns))
+    assert last.question_id == "c#6000"
+    assert len(last.turns) == HISTORY
+    assert gather_inputs(parse_judge(JUDGE, Path("thread.toml")), last)["conversation"].startswith(
+        "[5801] user: 2900\n"
+    ), "turns keep the numbers that they have in the whole"
+
+
+def test_judgements_of_replies_tell_their_conversation_and_vary_together():
+    rows = [
+        Answer(
+            question_id=f"c{n}",
+            answer="",
+            turns=[Turn("user", "?"), Turn("assistant", reply), Turn("user", "?"), Turn("assistant", reply)],
+        )
+        for n, reply in enumerate(["I cannot help with that.", "In May."] * 3)
+    ]
+    judged = judge(rows, judges=["no_refusal"], each_turn=True, settings=Settings())
+    assert [(row.question_id, row.score) for row in judged[:3]] == [("c0#2", 0), ("c0#4", 0), ("c1#2", 1)]
+    assert judged[1].metadata == {"conversation": "c0", "turn": 4}
+    assert question_clusters([], judged)["c0#4"] == "c0"
+    of_documents = question_clusters([Question(id="c0", question="?", document_ids=["d"])], judged)
+    assert (of_documents["c0#2"], of_documents["c1#2"]) == ("d", "c1")
+    [mean] = summarise(judged)
+    # Twelve replies, but each has its conversation's other reply as a twin: six independent rows.
+    assert (mean.n_documents, mean.shares) == (6, "conversations")
+    alone = [msgspec.structs.replace(row, metadata=None) for row in judged]
+    [narrow] = summarise(alone)
+    assert mean.estimate.high - mean.estimate.low > 1.2 * (narrow.estimate.high - narrow.estimate.low)
+    assert [row.question_id for row in judge(rows, judges=["no_refusal"], settings=Settings())][:2] == [
+        "c0",
+        "c1",
+    ]
 
 
 def test_a_judge_reads_the_conversation(tmp_path):

@@ -17,6 +17,7 @@ from ragstone.agreement.comparison import (
 )
 from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.judging.conversation import cluster_of
 from ragstone.records import Judgement, Label
 from ragstone.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
 from ragstone.tables import Rows
@@ -106,7 +107,7 @@ def _by_system(
     for row in rows:
         known = (row.question_id, row.system) in pairs.labelled
         if row.score is not None and not known and not is_tuned(row):
-            cluster = clusters.get(row.question_id, row.question_id)
+            cluster = cluster_of(row, clusters)
             others[row.system].append((cluster, row.score if cut is None else float(row.score >= cut)))
     return {
         system: SystemScores(

@@ -39,6 +39,7 @@ from ragstone.agreement.verdict import (
     verdict,
 )
 from ragstone.errors import DataError
+from ragstone.judging.conversation import conversation_of
 from ragstone.records import NO_MODEL, Judgement, Label
 from ragstone.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 from ragstone.tables import Rows
@@ -108,9 +109,15 @@ def _check(
         raise DataError(f"no {'labels' if judgements else 'judgements'} to compare: is this the right file?")
     if not measured:
         judged, labelled = _examples(judgements), _examples(labels)
+        of_replies = conversation_of(judgements[0]) is not None
         raise DataError(
-            f"no label is for an answer that was judged. Judgements: {judged}. Labels: {labelled}. Use "
-            "the same question ids and systems in both files, and in the labels the judge's metric or none."
+            f"no label is for an answer that was judged. Judgements: {judged}. Labels: {labelled}. "
+            + (
+                "The judgements are of single replies: label replies, or judge without --each-turn."
+                if of_replies
+                else "Use the same question ids and systems in both files, and in the labels the judge's "
+                "metric or none."
+            )
         )
     if not any(one.pairs.statuses or one.pairs.n_tied for one in measured):
         raise DataError(
@@ -259,7 +266,8 @@ def _notes(
         notes.append("Correlation is undefined: people or the judge gave the same grade every time.")
     n_clusters = len(set(pairs.clusters))
     if n_clusters < FEW_CLUSTERS:
-        notes.append(f"Only {n_clusters} different questions: intervals from so few are too narrow.")
+        unit = "conversations" if any(map(conversation_of, pairs.rows)) else "questions"
+        notes.append(f"Only {n_clusters} different {unit}: intervals from so few are too narrow.")
         return notes
     small = [
         one.name for groups in tables if len(groups) > 1 for one in groups if one.n_questions < FEW_CLUSTERS

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.errors import ConfigError, DataError
+from ragstone.judging.conversation import conversation_of
 from ragstone.records import Judgement, Label, Status, count_statuses
 from ragstone.statistics import Floats
 
@@ -178,9 +179,12 @@ def _median(grades: Sequence[float], known: set[float]) -> float | None:
 
 
 def _cluster(labels: Iterable[Label]) -> str:
-    """Rows of one question share its text, also where every row of a file has an id of its own."""
+    """Replies share their conversation, and rows of one question its text, whatever their ids."""
     first = ""
     for label in labels:
+        whole = conversation_of(label)
+        if whole is not None:
+            return whole
         text = (label.metadata or {}).get("question")
         if isinstance(text, str) and text:
             return text
@@ -198,7 +202,9 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
     """
     judged = _by_answer(judgements)
     partners = partners_of(judged, humans)
-    paired = [(key, judged[key], humans[partner]) for key, partner in partners.items()]
+    paired = [
+        (key, judged[key], _as_reply(judged[key], humans[partner])) for key, partner in partners.items()
+    ]
     labelled = [(key, row, human) for key, row, human in paired if not is_tuned(row)]
     settled = [(key, row, human) for key, row, human in labelled if human.score is not None]
     scored = [(key, row, human) for key, row, human in settled if row.score is not None]
@@ -218,6 +224,12 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
         tied=[(row, human) for _, row, human in labelled if human.score is None and row.score is not None],
         labelled=frozenset(partners),
     )
+
+
+def _as_reply(row: Judgement, human: Human) -> Human:
+    """Return what people say of a reply, which varies with the others of its conversation."""
+    whole = conversation_of(row)
+    return human if whole is None else msgspec.structs.replace(human, cluster=whole)
 
 
 def is_tuned(row: Judgement) -> bool:

@@ -4,7 +4,7 @@ from .examples import question_digest
 from .finding import JudgeContext
 from .judge import Judge, judge_names, parse_judge
 from .judging import failed_judgements, judge_answer
-from .summary import MetricSummary, Tally, document_clusters, summarise
+from .summary import MetricSummary, Tally, question_clusters, summarise
 from .together import can_join, joined, judge_together
 from .variant import load_judge
 
@@ -14,7 +14,6 @@ __all__ = [
     "MetricSummary",
     "Tally",
     "can_join",
-    "document_clusters",
     "failed_judgements",
     "joined",
     "judge_answer",
@@ -22,6 +21,7 @@ __all__ = [
     "judge_together",
     "load_judge",
     "parse_judge",
+    "question_clusters",
     "question_digest",
     "summarise",
 ]

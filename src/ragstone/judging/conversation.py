@@ -1,18 +1,57 @@
 """A conversation as one text that a judge reads, and as its replies, each an answer of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ragstone.records import Answer, Step, Turn
+from ragstone.records import Answer, Judgement, Label, Metadata, Step, Turn
+from ragstone.tables.interchange.conversations import NO_REPLY
 
 TURN = "turn"  # in the metadata of a reply: its place in the conversation, from 1
 CONVERSATION = "conversation"  # there too: the question_id of the whole
+# Turns that a reply carries, itself counted. Without a bound, the replies of a conversation would take the
+# square of its room.
+HISTORY = 200
 
 
-def thread_text(turns: Sequence[Turn]) -> str:
-    """Return the turns one below the other: number, role, what was said, which tools were called."""
-    return "\n".join(line for place, turn in enumerate(turns, 1) for line in _lines(place, turn))
+def thread_text(turns: Sequence[Turn], first: int = 1) -> str:
+    """Return the turns one below the other: number, role, what was said, which tools were called.
+
+    first: the number of the first of them.
+    """
+    return "\n".join(line for place, turn in enumerate(turns, first) for line in _lines(place, turn))
+
+
+def first_place(answer: Answer) -> int:
+    """Return the place in its conversation, from 1, of the first turn that a row carries."""
+    place = _reply_notes(answer.metadata).get(TURN)
+    return 1 if place is None else place - len(answer.turns or ()) + 1
+
+
+def conversation_of(row: Answer | Judgement | Label) -> str | None:
+    """Return the question_id of the conversation that a reply, or what is said of it, is of, else None."""
+    return _reply_notes(row.metadata).get(CONVERSATION)
+
+
+def reply_notes(answer: Answer) -> Metadata:
+    """Return what a judgement of a reply tells of it, its conversation and place; nothing of others."""
+    return _reply_notes(answer.metadata)
+
+
+def _reply_notes(metadata: Metadata | None) -> Metadata:
+    if not metadata or type(metadata.get(TURN)) is not int or not isinstance(metadata.get(CONVERSATION), str):
+        return {}
+    return {name: metadata[name] for name in (CONVERSATION, TURN)}
+
+
+def cluster_of(row: Judgement, clusters: Mapping[str, str]) -> str:
+    """Return what a judgement shares with others: what `clusters` says of its question, or its conversation.
+
+    clusters: question_id, or that of a whole conversation -> what it shares. A row that neither names stands
+    alone, under its own id.
+    """
+    whole = conversation_of(row) or row.question_id
+    return clusters.get(row.question_id) or clusters.get(whole, whole)
 
 
 def _lines(place: int, turn: Turn) -> Iterator[str]:
@@ -30,45 +69,57 @@ def step_text(step: Step) -> str:
     return called if step.result is None else f"{called} -> {step.result}"
 
 
+def every_reply(answers: Iterable[Answer]) -> Iterator[Answer]:
+    """Yield the replies of each answer in turn, see replies_of."""
+    for answer in answers:
+        yield from replies_of(answer)
+
+
 def replies_of(answer: Answer) -> Iterator[Answer]:
-    """Yield each reply of the assistant as an answer, `ID#PLACE`, with the turns up to it.
+    """Yield each reply of the assistant as an answer, `ID#PLACE`, with up to HISTORY turns that end with it.
 
     PLACE is that of the turn in the conversation, from 1. The question is the user's last message before it.
     Contexts and steps are its own; a turn that only calls tools is no reply, its steps are those of the next.
-    What the row tells of its answer (contexts, reference) is told of the last reply. An answer without turns
-    is yielded as it is.
+    What the row tells of its answer (contexts, reference) is told of the last reply. Where the application
+    failed, that is a reply behind the last turn, with the error. An answer without turns, and one that is a
+    reply already, is yielded as it is; a conversation without any reply as one row that says so.
     """
-    if answer.turns is None:
+    if answer.turns is None or conversation_of(answer) is not None:
         yield answer
         return
     question: str | None = None
     steps: list[Step] = []
-    replies: list[Answer] = []
+    last: Answer | None = None
     for place, turn in enumerate(answer.turns, 1):
         if turn.role == "user":
             question, steps = turn.content, []
         steps += turn.tool_calls or ()
         if turn.role == "assistant" and (turn.content or not turn.tool_calls):
-            replies.append(_reply(answer, place, turn, question, steps))
+            if last is not None:
+                yield last
+            last = _reply(answer, place, turn, question, steps)
             steps = []
-    if replies:
-        last = replies.pop()
+    if last is None:
+        yield msgspec.structs.replace(answer, answer="", error=answer.error or NO_REPLY)
+    elif answer.error is not None:
+        yield last
+        failed = _reply(answer, len(answer.turns) + 1, Turn("assistant"), question, steps)
+        yield msgspec.structs.replace(failed, reference=answer.reference, error=answer.error)
+    else:
         contexts = answer.contexts if last.contexts is None else last.contexts
-        yield from replies
         yield msgspec.structs.replace(last, contexts=contexts, reference=answer.reference)
 
 
 def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: list[Step]) -> Answer:
-    turns = answer.turns or []
-    whole = {CONVERSATION: answer.question_id, TURN: place}
+    before = (answer.turns or [])[max(0, place - HISTORY) : place - 1]
     return Answer(
         question_id=f"{answer.question_id}#{place}",
         system=answer.system,
         question=question,
         answer=turn.content,
         contexts=turn.contexts,
-        turns=turns[:place],
+        turns=[*before, turn],
         steps=steps or None,
         tags=answer.tags,
-        metadata={**(answer.metadata or {}), **whole},
+        metadata={**(answer.metadata or {}), CONVERSATION: answer.question_id, TURN: place},
     )

@@ -1,5 +1,6 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
+from ragstone.judging.conversation import reply_notes
 from ragstone.judging.examples import TUNED, is_tuned_on
 from ragstone.judging.fields import JudgeFields
 from ragstone.judging.finding import CriterionOutcome, Finding, FindingOf, JudgeContext, lacks, renewing
@@ -64,7 +65,7 @@ def judgements_of(
 
     Tokens and cost stand in the first alone, so that sums over rows are right.
     """
-    metadata: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | (finding.metadata or {})
+    told: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | reply_notes(answer)
     whole = Judgement(
         question_id=answer.question_id,
         system=answer.system,
@@ -81,16 +82,15 @@ def judgements_of(
         usage=finding.usage,
         cost_usd=finding.cost_usd,
         error=error or finding.error,
-        metadata=metadata or None,
+        metadata=told | (finding.metadata or {}) or None,
     )
     parts = {part.metric: part for part in finding.parts}
-    return [whole, *(_part(whole, metric, parts.get(metric)) for metric in judge.metrics[1:])]
+    return [whole, *(_part(whole, metric, parts.get(metric), told) for metric in judge.metrics[1:])]
 
 
-def _part(whole: Judgement, metric: str, part: CriterionOutcome | None) -> Judgement:
+def _part(whole: Judgement, metric: str, part: CriterionOutcome | None, told: Metadata) -> Judgement:
     """Return the row of one part. Without it, it shares the fate of the whole, but for the score."""
     status = "not_applicable" if part is None and whole.status == "scored" else whole.status
-    tuned = TUNED if (whole.metadata or {}).get("tuned") else None
     return Judgement(
         question_id=whole.question_id,
         system=whole.system,
@@ -103,5 +103,5 @@ def _part(whole: Judgement, metric: str, part: CriterionOutcome | None) -> Judge
         scale=whole.scale,
         rationale=part.rationale if part else whole.rationale,
         error=whole.error,
-        metadata=tuned,
+        metadata=told or None,
     )

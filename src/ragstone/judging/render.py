@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.judging.conversation import thread_text
+from ragstone.judging.conversation import first_place, thread_text
 from ragstone.judging.fields import Input, JudgeFields, PromptedJudge
 from ragstone.llm import Prompt, fenced_prompt, row_nonce
 from ragstone.records import Answer, references
@@ -40,7 +40,7 @@ def _input_text(name: Input, answer: Answer) -> str | None:
             return None
         return "\n\n".join(f"[{n}] {context.text}" for n, context in enumerate(answer.contexts, 1))
     if name == "conversation" and answer.turns is not None:
-        return thread_text(answer.turns)
+        return thread_text(answer.turns, first_place(answer))
     if name != "reference":
         return _as_text(part_of(answer, name))
     given = references(answer)

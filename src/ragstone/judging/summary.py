@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
+from ragstone.judging.conversation import cluster_of, conversation_of
 from ragstone.records import STATUSES, Judgement, Question, Status, Verdict
 from ragstone.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.tables import Rows
@@ -131,7 +132,8 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     `statuses["scored"]`. reasons: why rows are not applicable, the commonest first; errors: why the judge
     failed. unsupported: of a judge that gives verdicts, what it found of the statements of each text.
     n_documents: of which the scored rows are, where several are of one (a question without a document counts
-    as one); they vary together, which widens the interval. None where every row stands alone. bounds: the
+    as one); they vary together, which widens the interval. None where every row stands alone. shares: what
+    they are of, where some are replies of a conversation. bounds: the
     mean in the worst and in the best case, see bounds_of; it follows from the others. truth: of
     answers to true and false statements, what was said of them; None where there are none.
     """
@@ -149,6 +151,7 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     errors: dict[str, int] = {}
     unsupported: list[Unsupported] = []
     n_documents: int | None = None
+    shares: Literal["documents", "conversations"] = "documents"
     bounds: tuple[float, float] | None = None
     truth: TruthCounts | None = None
 
@@ -158,12 +161,17 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "bounds", found)
 
 
-def document_clusters(questions: Iterable[Question]) -> dict[str, str]:
-    """Return question id -> the first of its documents: what a question is not independent of.
+def question_clusters(questions: Iterable[Question], judgements: Iterable[Judgement] = ()) -> dict[str, str]:
+    """Return question id -> what it is not independent of: its document, else its conversation.
 
-    A question that names no document is not in it.
+    That is the first of the documents that the question names, or the question of the conversation, and for
+    a judged reply the conversation. A question of neither is not in it.
     """
-    return {question.id: min(question.document_ids) for question in questions if question.document_ids}
+    found = {question.id: min(question.document_ids) for question in questions if question.document_ids}
+    for row in judgements:
+        if conversation_of(row) is not None:
+            found.setdefault(row.question_id, cluster_of(row, found))
+    return found
 
 
 class _MetricGroup:
@@ -173,6 +181,7 @@ class _MetricGroup:
         self.first = first
         self.scores: list[float] = []
         self.clusters: list[str] = []
+        self.replies = False
         self.statuses: Counter[Status] = Counter()
         self.reasons: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
@@ -184,7 +193,7 @@ class Tally:
     """Judgements on their way past, gathered for their means.
 
     clusters: question id -> what it shares with others (its document), for honest intervals; a question
-    that is not in it stands alone.
+    that is not in it stands alone, a reply with its conversation.
     """
 
     def __init__(self, clusters: Mapping[str, str] | None = None) -> None:
@@ -204,8 +213,9 @@ class Tally:
             group.unsupported = count_verdicts(group.unsupported, row.question_id, row.verdicts)
         if row.score is not None:
             group.scores.append(row.score)
-            cluster = self._clusters.get(row.question_id, row.question_id)
+            cluster = cluster_of(row, self._clusters)
             group.clusters.append(cluster)
+            group.replies |= conversation_of(row) is not None
             if said := said_of(row):
                 group.said.append(SaidOf(*said, cluster))
 
@@ -242,5 +252,6 @@ def _summarise(group: _MetricGroup, seed: int) -> MetricSummary:
         errors=dict(group.errors.most_common(SHOWN_REASONS)),
         unsupported=group.unsupported,
         n_documents=n_documents if n_documents < len(group.clusters) else None,
+        shares="conversations" if group.replies else "documents",
         truth=count_said(group.said, seed=seed),
     )

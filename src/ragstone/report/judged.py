@@ -35,7 +35,7 @@ from ragstone.report.wording import (
     one_line,
     plural,
     scale,
-    shared_documents,
+    shared_rows,
     statuses,
     tokens_line,
 )
@@ -96,7 +96,7 @@ def _with_scale(row: MetricSummary) -> str:
 def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell]:
     warning, corrected = caution(row, summary), corrected_of(row, summary)
     beside = [
-        shared_documents(row.n_documents) if row.n_documents else "",
+        shared_rows(row),
         corrected_line(corrected) if corrected else "",
         failures(row, summary.bounds_from),
         f"† {warning}" if warning else "",

@@ -124,8 +124,8 @@ def n_scored(metric: MetricSummary) -> int:
 
 
 def denominator(metric: MetricSummary) -> str:
-    """Return `358 scored of 365 rows`, and whether rows share documents."""
-    shared = f"; {shared_documents(metric.n_documents)}" if metric.n_documents else ""
+    """Return `358 scored of 365 rows`, and whether rows share documents or conversations."""
+    shared = f"; {told}" if (told := shared_rows(metric)) else ""
     return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{shared}"
 
 
@@ -146,9 +146,9 @@ def bounds(found: tuple[float, float] | None, counts: Mapping[Status, int], leas
     return f"worst case {number(found[0])}, best case {number(found[1])}"
 
 
-def shared_documents(n: int) -> str:
-    """Return why an interval is wider than that of rows which stand alone. n: documents of the rows."""
-    return f"rows share documents ({count(n)} in all)"
+def shared_rows(metric: MetricSummary) -> str:
+    """Return why an interval is wider than that of rows which stand alone; empty where they do."""
+    return f"rows share {metric.shares} ({count(metric.n_documents)} in all)" if metric.n_documents else ""
 
 
 def statuses(counts: Mapping[Status, int]) -> str:

@@ -10,6 +10,7 @@ from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, SessionOptions, run_in_session
 from ragstone.errors import DataError
+from ragstone.judging.conversation import every_reply
 from ragstone.judging.leaves import read_no_answer
 from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
@@ -126,6 +127,7 @@ def judge(
     columns: Mapping[str, str] | None = None,
     model: str | None = None,
     one_call: bool | None = None,
+    each_turn: bool = False,
     settings: Settings | None = None,
     budget: str | None = None,
     deadline: str | None = None,
@@ -137,13 +139,14 @@ def judge(
 
     answers: rows, or dicts or a data frame with the column names of any tool that `read_rows` understands;
     questions will do where no judge reads an answer. columns: field -> column, where they are others. judges:
-    names,
-    paths of judge files, Judge values, or Python functions (see judge_function). model: asked by those judges
-    that ask one, in place of the one in `settings` (default: ragstone.toml). one_call: judges whose replies
-    fit into one are asked together; their judgements then carry `NAME@together`. budget: e.g. `100calls` or
-    `2usd`; deadline: e.g. `30m`; what they cut off has the status `over_budget` or `timeout`. batch: by the
-    provider's batch API, cheaper, in hours. Raises DataError for a row that cannot be read or a second one
-    with its question_id and system, ConfigError for an unknown judge, ModelError when no call can succeed.
+    names, paths of judge files, Judge values, or Python functions (see judge_function). model: asked by those
+    judges that ask one, in place of the one in `settings` (default: ragstone.toml). one_call: judges whose
+    replies fit into one are asked together; their judgements then carry `NAME@together`. each_turn: every
+    reply of a conversation (`turns`) is judged, as `ID#PLACE` with its place among the turns, from 1. budget:
+    e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what they cut off has the status `over_budget` or
+    `timeout`. batch: by the provider's batch API, cheaper, in hours. Raises DataError for a row that cannot
+    be read or a second one with its question_id and system, ConfigError for an unknown judge, ModelError when
+    no call can succeed.
     """
     chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
     found = load_judges(judges)
@@ -152,10 +155,15 @@ def judge(
         rows = list(answers_or_questions(lambda kind: parse_rows(held, kind, columns=columns)))
     else:
         rows = parse_rows(answers, Answer, columns=columns)
+
+    def unfolded() -> Iterable[Answer]:
+        return every_reply(rows) if each_turn else rows
+
+    n_rows = sum(1 for _ in unfolded())
     how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
 
     async def work(session: Session) -> Rows[Judgement]:
-        judged = judge_rows(lambda: rows, found, session, len(rows))
+        judged = judge_rows(unfolded, found, session, n_rows)
         return Rows([row async for row in judged], Judgement)
 
     return run_in_session(chosen, how, work)

@@ -26,11 +26,12 @@ def forecast_judging(
     *,
     questions: Path | None = None,
     limit: int | None = None,
+    each_turn: bool = False,
 ) -> Forecast:
     """Return what judging a file would ask. Raises what judge_sheet raises before it makes a call."""
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        rows = sheet_rows(sheet, questions, limit, bare=read_no_answer(judges))
+        rows = sheet_rows(sheet, questions, limit, bare=read_no_answer(judges), each_turn=each_turn)
         await hear_judging(rows, judges, session, forecaster)
 
     return forecast_of(settings, work)

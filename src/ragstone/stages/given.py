@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.errors import ColumnsError, ConfigError
+from ragstone.judging.conversation import every_reply
 from ragstone.records import Answer, Question
 from ragstone.systems.rows import join_questions, unanswered, with_columns
 from ragstone.tables import read_rows
@@ -17,11 +18,17 @@ from ragstone.tables.formats import READERS
 
 
 def sheet_rows(
-    sheet: Path | Sequence[Path], questions: Path | None, limit: int | None, *, bare: bool = False
+    sheet: Path | Sequence[Path],
+    questions: Path | None,
+    limit: int | None,
+    *,
+    bare: bool = False,
+    each_turn: bool = False,
 ) -> Callable[[], Iterator[Answer]]:
     """Return a function that reads the answers of files anew each time, joined with their questions.
 
-    bare: whether questions will do, since nobody reads an answer.
+    bare: whether questions will do, since nobody reads an answer. each_turn: every reply of a conversation is
+    a row of its own; `limit` counts conversations.
     """
     asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
 
@@ -30,7 +37,8 @@ def sheet_rows(
 
     def rows() -> Iterator[Answer]:
         read = chain.from_iterable(map(answers_of, paths_of(sheet)))
-        return islice(with_columns(join_questions(read, asked), asked), limit)
+        given = islice(with_columns(join_questions(read, asked), asked), limit)
+        return every_reply(given) if each_turn else given
 
     return rows
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.judging.conversation import reply_notes
 from ragstone.records import Answer, Label
 from ragstone.tables.names import fold
 from ragstone.tables.reading import question_key
@@ -58,7 +59,7 @@ def with_texts(labels: Sequence[Label], answers: Iterable[Answer]) -> list[Label
         row = rows.get((question_id or "", label.system)) or alone.get(question_id or "")
         if row is not None:
             texts = {"question": row.question, "answer": row.answer, "reference": row.reference}
-            notes: dict[str, Any] = {name: text for name, text in texts.items() if text}
+            notes: dict[str, Any] = {name: text for name, text in texts.items() if text} | reply_notes(row)
             label = msgspec.structs.replace(
                 label, question_id=row.question_id, metadata=notes | (label.metadata or {})
             )

@@ -14,7 +14,7 @@ from ragstone.flows.blame.causes import PointFacts, find_cause
 from ragstone.flows.blame.desk import BlameCoordinator
 from ragstone.flows.blame.plan import BlamePlan, plan_blame
 from ragstone.flows.blame.points import Points, answerable, points_of, second_by_people, share_out
-from ragstone.judging import document_clusters
+from ragstone.judging import question_clusters
 from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement
@@ -267,7 +267,7 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         system: [find_cause(one, system) for one in _in_order(points[system], of_system)]
         for system, of_system in facts.items()
     }
-    clusters = document_clusters(run.questions.values())
+    clusters = question_clusters(run.questions.values(), run.judgements)
     return Blamed(
         systems=[
             share_out(

@@ -12,7 +12,7 @@ from ragstone.experiments.compared import Comparison
 from ragstone.flows.compare.comparing import read_judged
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import compare_judged
-from ragstone.judging import MetricSummary, document_clusters, summarise
+from ragstone.judging import MetricSummary, question_clusters, summarise
 from ragstone.records import Answer, Judgement, Question
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.corpus import ChunkedCorpus, load_corpus
@@ -70,7 +70,7 @@ def check_application(
             return answers, [row async for row in judged]
 
     answers, judgements = run_sync(work())
-    metrics = summarise(judgements, clusters=document_clusters(questions), seed=settings.run.seed)
+    metrics = summarise(judgements, clusters=question_clusters(questions), seed=settings.run.seed)
     return CheckedApplication(
         questions=list(questions), answers=answers, judgements=judgements, metrics=metrics
     )

@@ -24,7 +24,7 @@ from ragstone.experiments.run_settings import differing_settings, prompt_diff
 from ragstone.flows.compare.matching import JudgedRun, Key, Matched, match
 from ragstone.flows.compare.retrieval import compare_retrieval
 from ragstone.flows.compare.spent import compare_spent
-from ragstone.judging import document_clusters
+from ragstone.judging import question_clusters
 from ragstone.judging.summary import bounds_of
 from ragstone.records import Answer, Judgement, count_statuses
 from ragstone.retrieval.relevance import relevant_documents
@@ -125,7 +125,7 @@ class _Both:
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
-        self._clusters = document_clusters(questions.values())
+        self._clusters = question_clusters(questions.values(), [*a.judgements, *b.judgements])
         self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
         self._same = (a.same, b.same)
         self._ranked = tuple(
@@ -155,9 +155,9 @@ class _Both:
         return _Paired(systems, key, ids, values, clusters, test, (ours, theirs))
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
-        """Return the document that each question belongs to; one without documents stands alone."""
-        alone = ("document " + self._clusters[name] if name in self._clusters else None for name in ids)
-        return [cluster or f"question {name}" for cluster, name in zip(alone, ids, strict=True)]
+        """Return the document or conversation that each question belongs to; another stands alone."""
+        found = self._clusters
+        return [f"shared {found[name]}" if name in found else f"question {name}" for name in ids]
 
     def told(self, row: _Paired, p_holm: float, family: int, effect: float) -> MetricComparison:
         """Return the comparison of one metric, with Holm's correction over `family` of them."""

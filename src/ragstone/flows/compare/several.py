@@ -9,7 +9,7 @@ from ragstone.errors import DataError
 from ragstone.experiments.run_settings import run_settings
 from ragstone.flows.compare.comparing import Source, read_judged
 from ragstone.flows.compare.matching import JudgedRun
-from ragstone.judging import MetricSummary, document_clusters, summarise
+from ragstone.judging import MetricSummary, question_clusters, summarise
 from ragstone.records import Judgement
 from ragstone.report.document import (
     Block,
@@ -66,7 +66,7 @@ def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), se
         several = len({row.system for row in run.judgements}) > 1
         for row in run.judgements:
             columns.setdefault(f"{name}: {row.system}" if several else name, []).append(row)
-        for mean in summarise(run.judgements, clusters=document_clusters(run.questions), seed=seed):
+        for mean in summarise(run.judgements, clusters=question_clusters(run.questions), seed=seed):
             if not metrics or {mean.judge, mean.metric} & set(metrics):
                 column = f"{name}: {mean.system}" if several else name
                 means.setdefault((mean.judge, mean.metric), {}).setdefault(column, mean)

@@ -25,6 +25,10 @@ OneCall = Annotated[
         help="Ask judges together in one call where their replies fit: cheaper, but less independent.",
     ),
 ]
+EachTurn = Annotated[
+    bool,
+    typer.Option("--each-turn", help="Judge every reply of a conversation, as ID#PLACE, not the last alone."),
+]
 QuestionsToo = Annotated[
     Path | None, typer.Option("--questions", help="Questions and references, if the sheet has none.")
 ]
@@ -52,6 +56,7 @@ def judge(
     judges: Judges = None,
     model: Model = None,
     one_call: OneCall = None,
+    each_turn: EachTurn = False,
     questions: QuestionsToo = None,
     output: JudgementsPlace = None,
     limit: Limit = None,
@@ -68,6 +73,7 @@ def judge(
 
     - `ragstone judge answers.jsonl --judge grounding`
     - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
+    - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
     """
     from ragstone.config import choose
     from ragstone.flows.judge.judging import judge_sheet, judges_again, run_folder_of, unread_notes
@@ -78,17 +84,20 @@ def judge(
 
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
-    rows = sheet_rows(answers, questions, limit, bare=read_no_answer(chosen))
-    folder = run_folder_of(output, answers, settings, force=asking.force)
+    rows = sheet_rows(answers, questions, limit, bare=read_no_answer(chosen), each_turn=each_turn)
+    folder = run_folder_of(output, answers, settings, force=asking.force, each_turn=each_turn)
     if folder is None and judges_again(str(output), rows(), chosen, settings, force=asking.force):
         asking = asking._replace(force=True)
     asking.tell_forecast(
-        lambda: forecast_judging(answers, chosen, settings, questions=questions, limit=limit),
+        lambda: forecast_judging(
+            answers, chosen, settings, questions=questions, limit=limit, each_turn=each_turn
+        ),
         *([] if folder else [str(output)]),
     )
     options: JudgingOptions = {
         "questions": questions,
         "limit": limit,
+        "each_turn": each_turn,
         "how": asking.session,
         "force": asking.force,
         "bounds": bounds,

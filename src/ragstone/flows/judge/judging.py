@@ -16,6 +16,7 @@ from ragstone.engine.output import write_stream
 from ragstone.engine.session import PLAIN, SessionOptions, open_session
 from ragstone.errors import DataError
 from ragstone.judging import Judge, MetricSummary, Tally
+from ragstone.judging.conversation import TURN
 from ragstone.judging.fields import JOINT_SUFFIX
 from ragstone.judging.leaves import asks_default, members_of, read_no_answer
 from ragstone.judging.savings import CascadeTally
@@ -38,6 +39,7 @@ class JudgingOptions(TypedDict, total=False):
 
     questions: Path | None
     limit: int | None
+    each_turn: bool
     how: SessionOptions
     force: bool
     bounds: bool
@@ -51,6 +53,7 @@ def judge_sheet(
     *,
     questions: Path | None = None,
     limit: int | None = None,
+    each_turn: bool = False,
     how: SessionOptions = PLAIN,
     force: bool = False,
     bounds: bool = False,
@@ -61,15 +64,16 @@ def judge_sheet(
 
     The sheet is read through once before anything is paid for, so that a bad row stops nothing half-way;
     then once for each judge, so that memory does not grow with it. questions: a file that holds question
-    and reference by id, where the sheet does not. kept: judgements that stand
-    before these, and count. log_in: a folder that keeps what was asked and told. bounds: every mean with
-    failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
+    and reference by id, where the sheet does not. each_turn: every reply of a conversation is judged. kept:
+    judgements that stand before these, and count. log_in: a folder that keeps what was asked and told.
+    bounds: every mean with failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
     sources = [*paths_of(sheet), *([questions] if questions else [])]
     keep_sources([output], sources)
-    answers = sheet_rows(sheet, questions, limit, bare=read_no_answer(judges))
+    answers = sheet_rows(sheet, questions, limit, bare=read_no_answer(judges), each_turn=each_turn)
     n_answers = sum(1 for _ in answers())
+    inputs = [list(map(digest_of, judges)), limit, *([TURN] if each_turn else [])]
 
     async def work() -> RunSummary:
         tally, cascades = Tally(), CascadeTally()
@@ -84,7 +88,7 @@ def judge_sheet(
                     each=_both(tally, cascades),
                     n_planned=None if n_new is None else len(kept) + n_new,
                     force=force,
-                    made_from=made_from(settings, "judge", sources, list(map(digest_of, judges)), limit),
+                    made_from=made_from(settings, "judge", sources, *inputs),
                 )
         judged = judgements_alone(str(output), tally.summaries(settings.run.seed), cascades.savings())
         return msgspec.structs.replace(
@@ -155,16 +159,17 @@ def unread_notes(
 
 
 def run_folder_of(
-    output: str | None, sheet: Sequence[Path], settings: Settings, *, force: bool
+    output: str | None, sheet: Sequence[Path], settings: Settings, *, force: bool, each_turn: bool = False
 ) -> Path | None:
     """Return the folder of the run that is written; None where `output` names a file of rows.
 
-    Without an output it is `runs/NAME`, after the sheet; a path without an ending is a folder as it stands.
-    Raises DataError as check_run_folder does.
+    Without an output it is `runs/NAME`, after the sheet, `runs/NAME-turns` with each_turn; a path without an
+    ending is a folder as it stands. Raises DataError as check_run_folder does.
     """
     if output is not None and (is_shards(output) or url_of(output) or Path(output).suffix):
         return None
     name = re.sub(r"[^\w.-]+", "-", sheet[0].stem).strip("-.") or "judged"
+    name += "-turns" if each_turn else ""
     folder = settings.path("runs") / name if output is None else Path(output)
     check_run_folder(folder, force)
     return folder

@@ -92,7 +92,13 @@ def judge_to_run(
     check_run_folder(folder, force)
     make_folder(folder)
     with held(folder), told_on_disk(folder, how.progress) as telling:
-        rows = sheet_rows(sheet, options.get("questions"), options.get("limit"), bare=read_no_answer(judges))
+        rows = sheet_rows(
+            sheet,
+            options.get("questions"),
+            options.get("limit"),
+            bare=read_no_answer(judges),
+            each_turn=options.get("each_turn", False),
+        )
         put_answers(folder, sheet, rows(), force)
         again: JudgingOptions = {**options, "force": True, "how": how._replace(progress=telling)}
         summary = judge_sheet(

@@ -21,7 +21,7 @@ from ragstone.errors import ConfigError
 from ragstone.experiments.blame import found_and_right
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.flows.run.certificate import copy_certificate
-from ragstone.judging import Judge, document_clusters, summarise
+from ragstone.judging import Judge, question_clusters, summarise
 from ragstone.judging.leaves import members_of
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.judging.savings import cascade_savings
@@ -225,7 +225,7 @@ def _summarise(
     calls: Calls,
 ) -> RunSummary:
     seed, documents = settings.run.seed, rows.corpus.documents
-    clusters = document_clusters(rows.questions)
+    clusters = question_clusters(rows.questions)
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
     corrected = corrected_of_run(settings, rows.judgements, clusters)
     same = same_documents(documents, settings.documents.copies)

@@ -40,7 +40,7 @@ def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]])
     """
     turns = list(turns)
     question, answer = _own(row, "question"), _own(row, "answer")
-    if answer is not None and all(turn.get("content") != answer for turn in turns):
+    if answer and all(turn.get("content") != answer for turn in turns):
         if question is not None and all(turn.get("content") != question for turn in turns):
             turns.append({"role": "user", "content": question})
         turns.append({"role": "assistant", "content": answer})
