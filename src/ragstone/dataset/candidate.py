@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.config import BuildSection
 from ragstone.llm import CallFailed
-from ragstone.records import Question, Usage
+from ragstone.records import Evidence, Question, Usage
 from ragstone.statistics import Estimate
 
 Step = Literal["write", "check", "criticise", "closed_book", "count", "translate", "review"]
@@ -62,6 +62,10 @@ class SourcePassage(msgspec.Struct, frozen=True, kw_only=True):
     lang: str | None = None
     topic: str | None = None
     document_length: int = 0
+
+    def evidence(self, start: int, end: int) -> Evidence:
+        """Return a span of its text as one of the document."""
+        return Evidence(document_id=self.document_id, start=self.start + start, end=self.start + end)
 
 
 class Loss(msgspec.Struct, frozen=True, kw_only=True):

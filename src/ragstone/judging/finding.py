@@ -107,7 +107,7 @@ class CallCost(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
-def add_costs(paid: Sequence[Reply | Finding | Judgement]) -> CallCost:
+def add_costs(paid: Sequence[Reply | Finding | Judgement | CallCost]) -> CallCost:
     """Return what they took together."""
     costs = [one.cost_usd for one in paid if one.cost_usd is not None]
     return CallCost(

@@ -28,7 +28,7 @@ from ragstone.llm.prompt import sampled
 from ragstone.llm.stub_reply import ASSUMPTION
 from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking
 from ragstone.stages.corpus import load_corpus
-from ragstone.stages.forecasting import sample_step
+from ragstone.stages.forecasting import sample_of
 from ragstone.stages.given import asked_questions
 from ragstone.stages.retrieve import rank_questions
 from ragstone.systems import said
@@ -449,9 +449,7 @@ def forecast_answering(settings: Settings) -> Forecast:
 
 async def hear_answering(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:
     """Return the sampled questions' answers, and leave the weight of the sample with the forecaster."""
-    questions = asked_questions(settings)[: settings.answer.limit]
-    step = sample_step(len(questions), forecaster)
-    questions = questions[::step]
+    questions = sample_of(asked_questions(settings)[: settings.answer.limit], forecaster)
     corpus = load_corpus(settings, session.embedder)
     chunks, documents = corpus.chunks, corpus.documents
     rankings = await rank_questions(questions, chunks, session, documents=documents) if chunks else []

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from ragstone.config import Settings
 from ragstone.engine.session import Session, forecast_of
@@ -17,6 +18,7 @@ from ragstone.stages.judge import judge_rows
 SAMPLE = 2000
 
 Rows = Callable[[], Iterator[Answer]]
+RowT = TypeVar("RowT")
 
 
 def forecast_judging(
@@ -74,11 +76,11 @@ async def hear_judged(
         pass
 
 
-def sample_step(n_rows: int, forecaster: Forecaster) -> int:
-    """Return how many rows to go on by, and tell the forecaster how many each sampled one stands for."""
-    step = max(1, -(-n_rows // SAMPLE))
-    _stand_for(n_rows, -(-n_rows // step), forecaster)
-    return step
+def sample_of(rows: Sequence[RowT], forecaster: Forecaster, most: int = SAMPLE) -> Sequence[RowT]:
+    """Return at most so many rows, evenly spaced, and tell the forecaster how many each stands for."""
+    sampled = rows[:: max(1, -(-len(rows) // most))]
+    _stand_for(len(rows), len(sampled), forecaster)
+    return sampled
 
 
 def _stand_for(n_rows: int, n_sampled: int, forecaster: Forecaster) -> None:

@@ -67,14 +67,12 @@ def learn_from_labels(
 
 def _task(bench: Workbench, file: JudgeFile, settings: Settings, data: HowToLearn) -> LearningTask:
     """Return what is to be learned. Raises ConfigError, DataError for labels."""
-    scale = scale_of(data)
     run = LearningRun(
         development=DevelopmentRun(
             judge=file.path if file.path.is_file() else file.origin or file.name,
             labels=data.labels,
             settings=settings,
-            threshold=scale.threshold,
-            mapping=scale.mapping,
+            scale=scale_of(data),
         ),
         methods=data.methods,
         yes_from=number_in(data.yes_from, "yes from") if data.yes_from.strip() else None,

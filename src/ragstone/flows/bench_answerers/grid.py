@@ -42,6 +42,7 @@ from ragstone.report.render.html import write_page
 from ragstone.report.wording import plural
 from ragstone.retrieval.relevance import missing_documents
 from ragstone.stages.calibrate import cards_of_sheet
+from ragstone.stages.forecasting import sample_of
 from ragstone.stages.judge import judge_rows
 from ragstone.tables import write_rows
 from ragstone.version import __version__
@@ -264,23 +265,17 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     if settings.bench.answerers.race:
         race_condition(grid)
     given = read_input(settings, grid)
-    step = max(1, -(-len(given.questions) // SAMPLED))
-    sampled = msgspec.structs.replace(given, questions=given.questions[::step])
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        n, n_sampled = len(given.questions), len(sampled.questions)
-        forecaster.weight = n / n_sampled
-        if step > 1:
-            forecaster.assumptions[f"Scaled up from a sample of {n_sampled:,} of {n:,} questions."] = None
+        questions = sample_of(given.questions, forecaster, SAMPLED)
         if settings.bench.answerers.race:
             forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
+        sampled = msgspec.structs.replace(given, questions=questions)
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []
         for cell in grid.cells:
             with contextlib.suppress(RagstoneError):
-                answers += [
-                    _made_up(row) async for row in answers_of(cell, sampled.questions, means, session)
-                ]
+                answers += [_made_up(row) async for row in answers_of(cell, questions, means, session)]
         if any(judge.needs_model for judge in given.judges):
             forecaster.assumptions[ASSUMPTION] = None
         assumed = (judge.assumption for judge in given.judges if judge.assumption)

@@ -25,6 +25,7 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
 from ragstone.report.render.html import write_page
+from ragstone.stages.forecasting import sample_of
 from ragstone.stages.judge import judge_context, judge_rows
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
@@ -267,11 +268,9 @@ def forecast_judge_bench(settings: Settings) -> Forecast:
     read_use_cases(settings, grid.metric, judge_bench_folder(settings))
     answers = read_labelled(settings).answers
     asking = [cell for cell in grid.cells if grid.judges[cell.judge].needs_model]
-    step = max(1, -(-len(answers) // SAMPLE))
-    sampled = answers[::step]
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        forecaster.weight = len(answers) / len(sampled)
+        sampled = sample_of(answers, forecaster, SAMPLE)
         judges = [grid.judges[cell.judge] for cell in asking]
         forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
         for cell in asking:

@@ -15,7 +15,7 @@ from ragstone.dataset.checks import check_candidate
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.languages import language_name, speaks
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
-from ragstone.records import Evidence, Question
+from ragstone.records import Question
 
 # Words that point, wherever they stand: those of neighbouring languages that mean something else there are
 # told apart by the language. A pronoun points only at the start: later in a sentence it has what it means.
@@ -230,14 +230,12 @@ async def _ask_again(passage: SourcePassage, n: int, ask: Ask, secret: bytes) ->
 
 
 def _candidate(fact: FactReply, passage: SourcePassage) -> Candidate:
-    found = find_evidence(fact.quote, passage.text)
+    found, statement = find_evidence(fact.quote, passage.text), tidy(fact.statement)
     if found is None:
-        return Candidate(question=_row(tidy(fact.statement), passage, quote=fact.quote), passages=(passage,))
-    row = _row(tidy(fact.statement), passage, quote=fact.quote, evidence_found=found.how)
-    place = Evidence(
-        document_id=passage.document_id, start=passage.start + found.start, end=passage.start + found.end
-    )
-    return Candidate(question=msgspec.structs.replace(row, evidence=[place]), passages=(passage,))
+        return Candidate(question=_row(statement, passage, quote=fact.quote), passages=(passage,))
+    row = _row(statement, passage, quote=fact.quote, evidence_found=found.how)
+    row = msgspec.structs.replace(row, evidence=[passage.evidence(found.start, found.end)])
+    return Candidate(question=row, passages=(passage,))
 
 
 def _row(statement: str, passage: SourcePassage, **metadata: str) -> Question:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.config import BuildSection, Sampling, Settings, choose, load_settings
+from ragstone.config import BuildSection, Settings, choose, load_settings
 from ragstone.config.datasets import Change
 from ragstone.dataset.build_files import give_ids
 from ragstone.dataset.candidate import Built, Candidate, SourcePassage, lose, noted
 from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, SessionOptions
-from ragstone.errors import ConfigError, ModelError, nearest
+from ragstone.errors import ConfigError, nearest
 from ragstone.flows.build.fact_writing import Facts, facts_wanted, write_facts
 from ragstone.flows.build.falsifying import (
     ChangeReply,
@@ -25,26 +25,14 @@ from ragstone.flows.build.falsifying import (
     plan_changes,
     same_words,
 )
-from ragstone.flows.build.filling import WritingTask, WrittenCandidates, fill
+from ragstone.flows.build.filling import WritingTask, WritingTools, WrittenCandidates, built_of, fill
 from ragstone.flows.build.plan import Cut, choose_passages, cut_passages, own_rng, shuffled
-from ragstone.flows.build.questions import longest_passage
+from ragstone.flows.build.questions import longest_passage, open_writer
 from ragstone.flows.build.session import build_in_session, document_id_of, forecast_build
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, parse_caps
 from ragstone.llm.forecast import Forecast
-from ragstone.llm.prompt import sampled
 from ragstone.report.certificate import EvaluationSet
 from ragstone.stages.tag import Taggable
-
-
-class FactTools(msgspec.Struct, frozen=True, kw_only=True):
-    """What the steps need. forecasting: replies that nobody has given yet are made up, and lose nothing."""
-
-    session: Session
-    declared: BuildSection
-    ask: Ask
-    secret: bytes
-    seed: int
-    forecasting: bool
 
 
 async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecasting: bool = False) -> Built:
@@ -54,16 +42,12 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
     ModelError without a model.
     """
     declared = session.settings.build
-    if declared.model is None:
-        raise ModelError(
-            "a build asks a model to write facts. Name one with --model, e.g. openai/gpt-4o-mini, or as "
-            "model in the table [build] of ragstone.toml."
-        )
-    door = await session.models.door(declared.model)
-    tools = FactTools(
+    write, model = await open_writer(session, "facts")
+    tools = WritingTools(
         session=session,
         declared=declared,
-        ask=sampled(await session.models.ask(declared.model), Sampling(temperature=declared.temperature)),
+        write=write,
+        models={"writer": model},
         secret=session.secret(),
         seed=session.settings.run.seed,
         forecasting=forecasting,
@@ -74,23 +58,7 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
     made = await _true_facts(plan_facts(cut.passages, declared, tools.seed), tools)
     truths = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
     made = await _with_false(msgspec.structs.replace(made, candidates=truths), cut, tools)
-    calls = session.calls()
-    return Built(
-        kind="facts",
-        declared=declared,
-        seed=tools.seed,
-        models={"writer": door.endpoint.identity},
-        document_ids=document_ids,
-        empty=cut.empty,
-        split=cut.split,
-        passages=cut.passages,
-        n_asked=made.n_asked,
-        candidates=made.candidates,
-        failed=made.failed,
-        critics=[],
-        usage=calls.usage,
-        cost_usd=calls.cost_usd,
-    )
+    return built_of("facts", made, cut, document_ids, tools)
 
 
 def plan_facts(
@@ -115,7 +83,7 @@ def plan_facts(
     ]
 
 
-async def _true_facts(planned: Sequence[tuple[SourcePassage, int]], tools: FactTools) -> WrittenCandidates:
+async def _true_facts(planned: Sequence[tuple[SourcePassage, int]], tools: WritingTools) -> WrittenCandidates:
     """Return the true statements of these calls; those beyond the number that is wanted are lost."""
     tasks = [WritingTask(n, functools.partial(_write, passage, n, tools)) for passage, n in planned]
     return await fill(WrittenCandidates(), tasks, tools.declared.count, tools.session, _sift)
@@ -125,11 +93,11 @@ async def _sift(candidates: list[Candidate], start: int) -> list[Candidate]:
     return [_revived(one) for one in mark_repeats(candidates)[start:]]
 
 
-async def _write(passage: SourcePassage, n: int, tools: FactTools) -> Facts:
+async def _write(passage: SourcePassage, n: int, tools: WritingTools) -> Facts:
     """Return the facts of a call; in a forecast, those of a made-up reply are marked as such."""
     if not tools.forecasting:
-        return await write_facts(passage, n, ask=tools.ask, secret=tools.secret)
-    heard = _Heard(tools.ask)
+        return await write_facts(passage, n, ask=tools.write, secret=tools.secret)
+    heard = _Heard(tools.write)
     facts = await write_facts(passage, n, ask=heard.ask, secret=tools.secret)
     if heard.made_up is None:
         return facts
@@ -152,7 +120,7 @@ class _Heard:
         return reply
 
 
-async def _with_false(made: WrittenCandidates, cut: Cut, tools: FactTools) -> WrittenCandidates:
+async def _with_false(made: WrittenCandidates, cut: Cut, tools: WritingTools) -> WrittenCandidates:
     """Return what there is with ids, and behind each accepted statement the false ones made of it."""
     kinds = tools.declared.facts.falsify
     places = [at for at, one in enumerate(made.candidates) if one.loss is None] if kinds else []
@@ -163,7 +131,7 @@ async def _with_false(made: WrittenCandidates, cut: Cut, tools: FactTools) -> Wr
         truth, plan = planned
         if tools.forecasting:
             return await _foreseen(truth, plan, truths, tools)
-        return await falsify_fact(truth, plan, truths, seed=tools.seed, ask=tools.ask, secret=tools.secret)
+        return await falsify_fact(truth, plan, truths, seed=tools.seed, ask=tools.write, secret=tools.secret)
 
     planned = list(zip(statements, plan_changes(statements, kinds, truths, tools.seed), strict=True))
     made_false = await tools.session.each("falsify", work, planned) if planned else []
@@ -215,12 +183,14 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
     return result
 
 
-async def _foreseen(truth: Candidate, plan: Sequence[Change], truths: Truths, tools: FactTools) -> Falsified:
+async def _foreseen(
+    truth: Candidate, plan: Sequence[Change], truths: Truths, tools: WritingTools
+) -> Falsified:
     """Ask what making this statement false would ask, if the first change that is not known yet succeeds."""
-    heard = _Heard(tools.ask)
+    heard = _Heard(tools.write)
     done = await falsify_fact(truth, plan, truths, seed=tools.seed, ask=heard.ask, secret=tools.secret)
     if heard.made_up is not None and heard.made_up.reply is ChangeReply:
-        await tools.ask(check_prompt(truth, tools.secret))
+        await tools.write(check_prompt(truth, tools.secret))
     return done
 
 

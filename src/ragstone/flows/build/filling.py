@@ -2,18 +2,20 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from ragstone.config import BuildSection
 from ragstone.dataset.build_files import give_ids
-from ragstone.dataset.candidate import Candidate, Loss, lose
+from ragstone.dataset.candidate import Built, Candidate, CriticMeasured, Loss, lose
 from ragstone.dataset.checks import check_candidate
 from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.session import Session
 from ragstone.flows.build.critique import ask_closed_book, critique, drop_known
+from ragstone.flows.build.plan import Cut
 from ragstone.judging.critic import Critic
+from ragstone.judging.finding import no_model
 from ragstone.llm import Ask
 from ragstone.llm.stub_reply import WORDS
 
@@ -129,12 +131,41 @@ class WritingTools(msgspec.Struct, frozen=True, kw_only=True):
     session: Session
     declared: BuildSection
     write: Ask
-    criticise: Ask
+    criticise: Ask = no_model
     models: dict[str, str]
     secret: bytes
-    critics: list[Critic]
+    critics: list[Critic] = []
     seed: int
     forecasting: bool
+
+
+def built_of(
+    kind: Literal["questions", "facts"],
+    made: WrittenCandidates,
+    cut: Cut,
+    document_ids: list[str],
+    tools: WritingTools,
+    *,
+    critics: Sequence[CriticMeasured] = (),
+) -> Built:
+    """Return what a build has made, with what was asked for it so far."""
+    calls = tools.session.calls()
+    return Built(
+        kind=kind,
+        declared=tools.declared,
+        seed=tools.seed,
+        models=tools.models,
+        document_ids=document_ids,
+        empty=cut.empty,
+        split=cut.split,
+        passages=cut.passages,
+        n_asked=made.n_asked,
+        candidates=made.candidates,
+        failed=made.failed,
+        critics=list(critics),
+        usage=calls.usage,
+        cost_usd=calls.cost_usd,
+    )
 
 
 async def sift_questions(candidates: list[Candidate], start: int, tools: WritingTools) -> list[Candidate]:

@@ -18,6 +18,7 @@ from ragstone.flows.build.filling import (
     WritingTask,
     WritingTools,
     WrittenCandidates,
+    built_of,
     count_accepted,
     criticise_candidate,
     fill,
@@ -28,7 +29,7 @@ from ragstone.flows.build.session import build_in_session, document_id_of, forec
 from ragstone.flows.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.flows.build.writing import write_questions
 from ragstone.judging.critic import load_critics
-from ragstone.llm import parse_caps
+from ragstone.llm import Ask, parse_caps
 from ragstone.llm.forecast import Forecast
 from ragstone.llm.prompt import sampled
 from ragstone.report.certificate import EvaluationSet
@@ -55,23 +56,9 @@ async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting:
     place = {document_id: n for n, document_id in enumerate(document_ids)}
     candidates = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
     measured = await _measure(candidates, tools)
-    calls = session.calls()
-    return Built(
-        kind="questions",
-        declared=msgspec.structs.replace(tools.declared, passage=longest),  # as it was cut
-        seed=tools.seed,
-        models=tools.models,
-        document_ids=document_ids,
-        empty=cut.empty,
-        split=cut.split,
-        passages=cut.passages,
-        n_asked=made.n_asked,
-        candidates=candidates,
-        failed=made.failed,
-        critics=measured,
-        usage=calls.usage,
-        cost_usd=calls.cost_usd,
-    )
+    tools = msgspec.structs.replace(tools, declared=msgspec.structs.replace(tools.declared, passage=longest))
+    made = msgspec.structs.replace(made, candidates=candidates)
+    return built_of("questions", made, cut, document_ids, tools, critics=measured)
 
 
 def declared_turns(declared: BuildSection, settings: Settings) -> list[DialogueTurn]:
@@ -88,32 +75,35 @@ def declared_turns(declared: BuildSection, settings: Settings) -> list[DialogueT
     return [turn for style in styles for turn in turns_of(style, declared)]
 
 
+async def open_writer(session: Session, what: str) -> tuple[Ask, str]:
+    """Return what asks the model that writes, and its name as the ledger knows it. Raises ModelError."""
+    declared = session.settings.build
+    if declared.model is None:
+        raise ModelError(
+            f"a build asks a model to write {what}. Name one with --model, e.g. openai/gpt-4o-mini, or as "
+            "model in the table [build] of ragstone.toml."
+        )
+    write = sampled(await session.models.ask(declared.model), Sampling(temperature=declared.temperature))
+    return write, (await session.models.door(declared.model)).endpoint.identity
+
+
 async def open_tools(session: Session, forecasting: bool) -> WritingTools:
     """Return the tools of a build. Raises ConfigError, ModelError."""
     declared = session.settings.build
-    model = declared.model
-    if model is None:
-        raise ModelError(
-            "a build asks a model to write questions. Name one with --model, e.g. openai/gpt-4o-mini, or as "
-            "model in the table [build] of ragstone.toml."
-        )
+    write, model = await open_writer(session, "questions")
     if declared.count is not None and declared.negatives + declared.multi_hop > declared.count:
         raise ConfigError(
             f"{declared.negatives} negatives and {declared.multi_hop} multi-hop questions are more than the "
             f"{declared.count} questions wanted in all: raise --count, or ask for fewer of them."
         )
     critics = load_critics(session.settings.named(name) for name in declared.critics)
-    critic_model = declared.critic_model or model
-    models = {
-        role: (await session.models.door(name)).endpoint.identity
-        for role, name in (("writer", model), ("critic", critic_model))
-    }
+    critic = declared.critic_model or declared.model or ""
     return WritingTools(
         session=session,
         declared=declared,
-        write=sampled(await session.models.ask(model), Sampling(temperature=declared.temperature)),
-        criticise=await session.models.ask(critic_model),
-        models=models,
+        write=write,
+        criticise=await session.models.ask(critic),
+        models={"writer": model, "critic": (await session.models.door(critic)).endpoint.identity},
         secret=session.secret(),
         critics=critics,
         seed=session.settings.run.seed,

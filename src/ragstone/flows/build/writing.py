@@ -15,7 +15,7 @@ from ragstone.dataset.languages import language_name, speaks
 from ragstone.files.language import detect_language
 from ragstone.flows.build.styles import DialogueTurn, render_style
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
-from ragstone.records import Evidence, Question
+from ragstone.records import Question
 
 VERSION = 1  # of the wording below; a change of it is a new one
 DRAWN_AT = 0.7  # the temperature of every sample but the first
@@ -137,7 +137,8 @@ async def write_questions(
         return Written(candidates=candidates, n_asked=n, n_cut=max(0, len(drafts) - n_wanted))
 
     written = await call(n, False)
-    n_wrong = sum(_is_lost_for(candidate, "wrong_language") for candidate in written.candidates)
+    losses = [candidate.loss.reason for candidate in written.candidates if candidate.loss]
+    n_wrong = losses.count("wrong_language")
     if n_wrong == 0:
         return written
     again = await call(n_wrong, True)
@@ -147,10 +148,6 @@ async def write_questions(
         n_asked=n,
         n_cut=written.n_cut + again.n_cut,
     )
-
-
-def _is_lost_for(candidate: Candidate, reason: str) -> bool:
-    return candidate.loss is not None and candidate.loss.reason == reason
 
 
 def write_prompt(
@@ -227,7 +224,7 @@ def _candidate(
             id="",
             question=question,
             reference=answer,
-            evidence=[_evidence(one, there) for one, there in found] or None,
+            evidence=[there.evidence(one.start, one.end) for one, there in found] or None,
             document_ids=list(dict.fromkeys(passage.document_id for passage in passages)),
             answerable=True,
             lang=detect_language(question) if foreign else passage.lang or detect_language(question),
@@ -261,12 +258,6 @@ def _find_all(
             }
             return sorted(once.values(), key=lambda pair: (passages.index(pair[1]), pair[0].start))
     return []
-
-
-def _evidence(found: EvidenceMatch, passage: SourcePassage) -> Evidence:
-    return Evidence(
-        document_id=passage.document_id, start=passage.start + found.start, end=passage.start + found.end
-    )
 
 
 def _foreign(question: str, answer: str, passages: tuple[SourcePassage, ...]) -> str | None:

@@ -65,6 +65,7 @@ def develop(
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl`
     - `ragstone judges develop tone.toml --labels labels.jsonl --freeze "clearer scale"`
     """
+    from ragstone.agreement.developing import Scale
     from ragstone.config import choose
     from ragstone.errors import ConfigError
     from ragstone.flows.develop.developing import DevelopmentRun, forecast_run, take_look
@@ -77,8 +78,7 @@ def develop(
         answers=answers,
         questions=questions,
         against=against,
-        threshold=threshold,
-        mapping=score_mapping(mapping),
+        scale=Scale(threshold=threshold, mapping=score_mapping(mapping)),
         how=asking.session,
         settings=choose(asking.settings(), "judge", model=model),
     )

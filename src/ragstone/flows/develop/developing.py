@@ -45,6 +45,7 @@ from ragstone.judging.judge import every_key
 from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Judgement
+from ragstone.stages.forecasting import sample_of
 from ragstone.stages.judge import judge_context, judge_rows
 from ragstone.stages.notes import BASELINES
 
@@ -54,7 +55,6 @@ DEV_NOTE = (
     "The dev part is what the judge is fitted to: agreement there reads too good. What it is worth shows the "
     "test part, once, at the end."
 )
-CLOSED = "{labels}: no question of it is in the {part} part yet. Label answers to more questions."
 
 
 class DevelopmentTask(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -73,10 +73,7 @@ class DevelopmentTask(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def part(self, part: Part) -> LabelledSet:
         """Return one part of the set. Raises DataError if it is empty."""
-        found = self.labelled.of(self.parts, part)
-        if part != "neither" and not found.answers:
-            raise DataError(CLOSED.format(labels=self.labelled.name, part=part))
-        return found
+        return self.labelled.filled(self.parts, part)
 
 
 def draft_as_run(text: str, path: Path) -> Judge:
@@ -260,12 +257,10 @@ def _card(judge: Judge, rows: Sequence[Judgement], test: LabelledSet, scale: Sca
 def forecast_development(task: DevelopmentTask, settings: Settings, part: Part = "dev") -> Forecast:
     """Return what a run on one part would ask; nobody is asked. Raises what the run raises before it asks."""
     answers = task.part(part).answers
-    step = max(1, -(-len(answers) // SAMPLE))
-    sampled = answers[::step]
     judges = task.judges if part == "dev" else [task.draft]
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        forecaster.weight = len(answers) / len(sampled)
+        sampled = sample_of(answers, forecaster, SAMPLE)
         forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
         await _judged(judges, sampled, session)
 
@@ -287,14 +282,8 @@ class DevelopmentRun(msgspec.Struct, frozen=True, kw_only=True):
     answers: Place | None = None
     questions: Place | None = None
     against: Place | Judge | None = None
-    threshold: float | None = None
-    mapping: dict[float, float] | None = None
+    scale: Scale = Scale()
     how: SessionOptions = PLAIN
-
-    @property
-    def scale(self) -> Scale:
-        """How scores meet labels."""
-        return Scale(threshold=self.threshold, mapping=self.mapping)
 
 
 def develop_judge(
@@ -327,8 +316,7 @@ def develop_judge(
         answers=answers,
         questions=questions,
         against=against,
-        threshold=threshold,
-        mapping=dict(mapping) if mapping else None,
+        scale=Scale(threshold=threshold, mapping=dict(mapping) if mapping else None),
         how=SessionOptions(parse_caps(budget), offline, progress=progress),
         settings=choose(settings or load_settings(), "judge", model=model),
     )
@@ -359,8 +347,7 @@ def look_at_test(
         labels=labels,
         answers=answers,
         questions=questions,
-        threshold=threshold,
-        mapping=dict(mapping) if mapping else None,
+        scale=Scale(threshold=threshold, mapping=dict(mapping) if mapping else None),
         how=SessionOptions(parse_caps(budget), offline, progress=progress),
         settings=choose(settings or load_settings(), "judge", model=model),
     )

@@ -35,6 +35,15 @@ class LabelledSet(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             nodes={name: nodes for name, nodes in self.nodes.items() if name in ids},
         )
 
+    def filled(self, parts: Mapping[Node, Part], part: Part) -> "LabelledSet":
+        """Return one part. Raises DataError if it is empty."""
+        found = self.of(parts, part)
+        if not found.answers:
+            raise DataError(
+                f"{self.name}: no question of it is in the {part} part yet. Label answers to more questions."
+            )
+        return found
+
     @property
     def questions(self) -> list[Node]:
         """Its questions, each once; an id alone is a name within its own set only, and has its name."""

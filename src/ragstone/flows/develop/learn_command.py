@@ -60,6 +60,7 @@ def learn(
     - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --budget 2000calls`
     - `ragstone judges learn tone.toml --labels labels.jsonl --try calibration --try stack`
     """
+    from ragstone.agreement.developing import Scale
     from ragstone.config import choose
     from ragstone.flows.develop.developing import DevelopmentRun
     from ragstone.flows.develop.learning.learning import (
@@ -76,8 +77,7 @@ def learn(
             labels=labels,
             answers=answers,
             questions=questions,
-            threshold=threshold,
-            mapping=score_mapping(mapping),
+            scale=Scale(threshold=threshold, mapping=score_mapping(mapping)),
             how=asking.session,
             settings=choose(asking.settings(), "judge", model=model),
         ),

@@ -29,6 +29,7 @@ from ragstone.tables.private import make_folder
 
 State = Literal["saved", "running", "done", "failed", "stopped"]
 WAIT_S = 10.0
+ROOM = "Make room, or make the folder writable."
 
 ValueT = TypeVar("ValueT")
 
@@ -153,14 +154,13 @@ class DevelopmentStore:
     def add_look(self, look: LookRecord) -> list[LookRecord]:
         """Write a look down, on the disk before it returns, and return all looks, this one last."""
         log = self._looks()
-        with _written(log.path):
+        with explaining(f"{log.path}: could not be written", ROOM):
             log.append_if(lambda _: look)
         return log.rows
 
     def put_card(self, number: int, shown: bytes) -> None:
         """Keep what a look showed, under its place in the log."""
-        with _written(self._card(number)):
-            replace_whole(self._card(number), shown)
+        _put_bytes(self._card(number), shown)
 
     def card(self, number: int) -> bytes:
         """Return what a look showed. Raises DataError if there is none of that place."""
@@ -247,11 +247,9 @@ def _read(file: Path, kind: type[ValueT]) -> ValueT:
 
 
 def _put(file: Path, value: object) -> None:
-    with _written(file):
-        replace_whole(file, msgspec.json.encode(value))
+    _put_bytes(file, msgspec.json.encode(value))
 
 
-@contextlib.contextmanager
-def _written(file: Path) -> Iterator[None]:
-    with explaining(f"{file}: could not be written", "Make room, or make the folder writable."):
-        yield
+def _put_bytes(file: Path, content: bytes) -> None:
+    with explaining(f"{file}: could not be written", ROOM):
+        replace_whole(file, content)

@@ -25,7 +25,7 @@ from ragstone.retrieval.search import build_search
 from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_trec_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
-from ragstone.stages.forecasting import sample_step
+from ragstone.stages.forecasting import sample_of
 from ragstone.stages.given import asked_questions
 from ragstone.stages.notes import duplicate_notes, evidence_notes, plain_notes, ranking_notes, too_few_chunks
 from ragstone.stages.retrieve import rank_on_cluster, rank_questions, retriever_deps
@@ -233,7 +233,7 @@ def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forec
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         questions, corpus = asked_questions(settings), corpus_of(settings, chunks, session.embedder)
-        step = sample_step(len(questions), forecaster)
-        await rank_questions(questions[::step], corpus.chunks, session, documents=corpus.documents)
+        sampled = sample_of(questions, forecaster)
+        await rank_questions(sampled, corpus.chunks, session, documents=corpus.documents)
 
     return forecast_of(settings, work)

@@ -6,8 +6,14 @@ import msgspec
 import numpy as np
 
 from ragstone.engine.session import Session
-from ragstone.flows.develop.learning.racing import race, raced_candidate
-from ragstone.flows.develop.learning.rows import CandidateResult, JudgeScores, LearningRows, reasons_of
+from ragstone.flows.develop.learning.racing import race
+from ragstone.flows.develop.learning.rows import (
+    CandidateResult,
+    JudgeScores,
+    LearningRows,
+    reasons_of,
+    untried,
+)
 from ragstone.judging import Judge
 from ragstone.judging.classify import ClassifyJudge
 from ragstone.judging.fields import Example
@@ -48,12 +54,12 @@ async def example_candidates(
         whole = with_examples(
             judge, rows, before, np.ones(len(rows.answers), dtype=np.bool_), backwards=backwards
         )
-        raced = await race(judges.__getitem__, folds, rows, before, session)
         n = len(whole.examples) - len(judge.examples)
         made = f"{n} labelled answers as examples" + (", in the other order" if backwards else "")
         final = msgspec.structs.replace(whole, tuned_on=list(tuned_on))
-        found.append(raced_candidate(name, "examples", made, final, raced, before))
-        if raced.state == "over_budget":
+        candidate = untried("examples", rows, name=name, made=made, judge=final)
+        found.append(await race(candidate, judges.__getitem__, folds, rows, before, session))
+        if found[-1].state == "over_budget":
             break
     return found
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from ragstone.agreement.learning import LearningMethod
-from ragstone.flows.develop.learning.rows import CandidateResult, JudgeScores, LearningRows
+from ragstone.flows.develop.learning.rows import CandidateResult, JudgeScores, LearningRows, refused
 from ragstone.judging.combined import NOTHING_SAID, CascadeJudge
 from ragstone.judging.fields import Member
 from ragstone.judging.fitting import Flags, Scored, Thresholds, fit_thresholds, sure_of
@@ -112,23 +112,6 @@ def fitted_candidates(
             yield refused("cascade", "no measure of words tells these answers apart.", rows)
         else:
             yield _cascade(dear, no_model, rows, named)
-
-
-def refused(method: LearningMethod, why: str, rows: LearningRows) -> CandidateResult:
-    """Return a candidate that cannot be made, with the reason."""
-    n = len(rows.answers)
-    return CandidateResult(
-        name=method,
-        method=method,
-        made="",
-        judge=None,
-        scores=np.full(n, np.nan),
-        asked=np.zeros(n, dtype=np.bool_),
-        yes_from=np.ones(n),
-        calls=0.0,
-        state="refused",
-        why=why,
-    )
 
 
 def _stacked(

@@ -34,7 +34,7 @@ from ragstone.flows.develop.learning.files import (
     renamed,
     write_learned,
 )
-from ragstone.flows.develop.learning.fitted import MemberScores, fitted_candidates, free_members, refused
+from ragstone.flows.develop.learning.fitted import MemberScores, fitted_candidates, free_members
 from ragstone.flows.develop.learning.prompts import can_rewrite, prompt_candidates
 from ragstone.flows.develop.learning.racing import judged_whole
 from ragstone.flows.develop.learning.rows import (
@@ -45,6 +45,7 @@ from ragstone.flows.develop.learning.rows import (
     check_rows,
     learning_rows,
     measured_candidate,
+    refused,
     untouched,
     worths_of_result,
     yes_from_of,
@@ -89,12 +90,7 @@ class LearningTask(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def rows(self, part: Part, seed: int, unit: Unit | None = None) -> LearningRows:
         """Return one part as rows. Raises DataError for one that is empty, and labels that do not fit."""
-        found = self.labelled.of(self.parts, part)
-        if not found.answers:
-            raise DataError(
-                f"{self.labelled.name}: no question of it is in the {part} part yet. Label answers to more "
-                f"questions."
-            )
+        found = self.labelled.filled(self.parts, part)
         return learning_rows(found, self.file.judge, self.scale, seed=seed, n_folds=FOLDS, unit=unit)
 
     def both(self, seed: int) -> tuple[LearningRows, LearningRows]:
@@ -311,8 +307,7 @@ def learn_judge(
             labels=labels,
             answers=answers,
             questions=questions,
-            threshold=threshold,
-            mapping=dict(mapping) if mapping else None,
+            scale=Scale(threshold=threshold, mapping=dict(mapping) if mapping else None),
             how=SessionOptions(parse_caps(budget), offline, progress=progress),
             settings=choose(settings or load_settings(), "judge", model=model),
         ),

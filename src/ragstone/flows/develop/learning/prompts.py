@@ -11,18 +11,20 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from ragstone.agreement.learning import CandidateState
 from ragstone.engine.session import Session
 from ragstone.errors import ModelError
-from ragstone.flows.develop.learning.racing import judged, race, raced_candidate
+from ragstone.flows.develop.learning.racing import CUT_OFF, judged, race
 from ragstone.flows.develop.learning.rows import (
     CandidateResult,
     JudgeScores,
     LearningRows,
     cost_of,
     reasons_of,
+    untried,
 )
 from ragstone.judging import Judge
-from ragstone.judging.finding import CallCost
+from ragstone.judging.finding import CallCost, add_costs
 from ragstone.judging.fitting import Flags
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import gather_inputs
@@ -156,44 +158,27 @@ async def _tried(
     session: Session,
 ) -> CandidateResult:
     """Return what became of a proposal: looked at on what it was made from, then raced on the other half."""
-    made = child.analysis
+    candidate = untried("prompt", rows, made=child.analysis)
     if child.judge is None:
-        return _useless(made, child.why or "", child.cost, rows, over_budget=child.over_budget)
+        state: CandidateState = "over_budget" if child.over_budget else "refused"
+        return msgspec.structs.replace(candidate, cost=child.cost, state=state, why=child.why)
     shown = np.zeros(len(rows.answers), dtype=np.bool_)
     shown[[*cases, *_agreed(parent, before, rows, len(cases))]] = True
     seen = await judged(child.judge, rows, shown, session)
-    cost = _together(child.cost, cost_of(seen))
+    cost = add_costs([child.cost, cost_of(seen)])
+    candidate = msgspec.structs.replace(candidate, cost=cost, state="refused")
     if any(one.status == "over_budget" for one in seen):
-        return _useless(made, "the budget was spent before it was measured.", cost, rows, over_budget=True)
+        return msgspec.structs.replace(candidate, state="over_budget", why=CUT_OFF)
     assert parent.read is not None
     mine = _worths(dict(zip(np.flatnonzero(shown).tolist(), seen, strict=True)), before, rows)
     old = _worths({n: parent.read[n] for n in np.flatnonzero(shown).tolist()}, before, rows)
     if mine.sum() <= old.sum():
         why = "no better on the answers that it was made from, so it was measured on no others."
-        return _useless(made, why, cost, rows)
+        return msgspec.structs.replace(candidate, why=why)
     judge, folds = child.judge, np.unique(rows.fold[~np.isnan(parent.worth)]).tolist()
-    raced = await race(lambda _fold: judge, folds, rows, before, session)
-    outcome = raced_candidate("prompt", "prompt", made, judge, raced, before)
-    return msgspec.structs.replace(outcome, cost=_together(cost, outcome.cost))
-
-
-def _useless(
-    made: str, why: str, cost: CallCost, rows: LearningRows, *, over_budget: bool = False
-) -> CandidateResult:
-    n = len(rows.answers)
-    return CandidateResult(
-        name="prompt",
-        method="prompt",
-        made=made,
-        judge=None,
-        scores=np.full(n, np.nan),
-        asked=np.zeros(n, dtype=np.bool_),
-        yes_from=np.full(n, np.nan),
-        calls=0.0,
-        cost=cost,
-        state="over_budget" if over_budget else "refused",
-        why=why,
-    )
+    candidate = msgspec.structs.replace(candidate, judge=judge)
+    outcome = await race(candidate, lambda _fold: judge, folds, rows, before, session)
+    return msgspec.structs.replace(outcome, cost=add_costs([cost, outcome.cost]))
 
 
 def front_of(population: Sequence[PromptParent], rows: LearningRows, raced: Flags) -> list[PromptParent]:
@@ -330,8 +315,3 @@ def _case(parent: PromptParent, rows: LearningRows, n: int) -> str:
             f"people gave: {people:g}, because: {reasons}",
         ]
     )
-
-
-def _together(first: CallCost, second: CallCost) -> CallCost:
-    usd = None if first.cost_usd is None or second.cost_usd is None else first.cost_usd + second.cost_usd
-    return CallCost(usage=first.usage + second.usage, cost_usd=usd)

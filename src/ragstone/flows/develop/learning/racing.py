@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.agreement.learning import CandidateState, LearningMethod
+from ragstone.agreement.learning import CandidateState
 from ragstone.engine.session import Session
 from ragstone.flows.develop.learning.rows import CandidateResult, JudgeScores, LearningRows, cost_of
 from ragstone.judging import Judge
@@ -16,17 +16,8 @@ from ragstone.stages.judge import judge_context, judge_rows
 from ragstone.statistics import Floats
 from ragstone.statistics.sequences import log_capitals, log_evidence
 
+CUT_OFF = "the budget was spent before it was measured."
 DOUBT = 0.05  # chance at most that a candidate is stopped which is as good as the judge as it is
-
-
-class RacedScores(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What a candidate says, (n,), NaN where it was not asked or gave no score. asked: (n,)."""
-
-    scores: Floats
-    asked: Flags
-    judgements: list[Judgement]
-    state: CandidateState = "measured"
-    why: str | None = None
 
 
 async def judged(
@@ -54,13 +45,14 @@ async def judged_whole(
 
 
 async def race(
+    candidate: CandidateResult,
     judge_of: Callable[[int], Judge],
     folds: Sequence[int],
     rows: LearningRows,
     before: JudgeScores,
     session: Session,
-) -> RacedScores:
-    """Return what a candidate says of the rows of these folds, up to the one after which it is out.
+) -> CandidateResult:
+    """Return a candidate with what it says of the rows of these folds, up to the one after which it is out.
 
     judge_of: the judge that was made without the rows of a fold. It is out as soon as the evidence that it
     is worse than the judge as it is reaches 1 / DOUBT: that may be looked at after every fold
@@ -70,6 +62,8 @@ async def race(
     scores, asked = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
     old = rows.worths(before.scores, before.yes_from)
     heard: list[Judgement] = []
+    state: CandidateState = "measured"
+    why = None
     for number in folds:
         inside = rows.fold == number
         found = await judged(judge_of(number), rows, inside, session)
@@ -77,23 +71,23 @@ async def race(
         scores[inside] = [math.nan if one.score is None else one.score for one in found]
         asked[inside] = True
         if any(one.status == "over_budget" for one in found):
-            return RacedScores(
-                scores=scores,
-                asked=asked,
-                judgements=heard,
-                state="over_budget",
-                why="the budget was spent before it was measured.",
-            )
+            state, why = "over_budget", CUT_OFF
+            break
         mine = rows.worths(scores, before.yes_from)
         if number != folds[-1] and _worse_beyond_doubt((old - mine)[asked] / rows.unit.span, asked, rows):
-            return RacedScores(
-                scores=scores,
-                asked=asked,
-                judgements=heard,
-                state="stopped",
-                why=f"worse beyond doubt after {int(asked.sum())} answers.",
-            )
-    return RacedScores(scores=scores, asked=asked, judgements=heard)
+            state, why = "stopped", f"worse beyond doubt after {int(asked.sum())} answers."
+            break
+    cost = cost_of(heard)
+    return msgspec.structs.replace(
+        candidate,
+        scores=scores,
+        asked=asked,
+        yes_from=np.full(n, np.nan if before.yes_from is None else before.yes_from),
+        calls=cost.usage.calls / int(asked.sum()) if asked.any() else 0.0,
+        cost=cost,
+        state=state,
+        why=why,
+    )
 
 
 def _worse_beyond_doubt(behind: Floats, asked: Flags, rows: LearningRows) -> bool:
@@ -102,29 +96,3 @@ def _worse_beyond_doubt(behind: Floats, asked: Flags, rows: LearningRows) -> boo
     largest = float(np.bincount(rows.group).max())
     capital = log_capitals(np.clip(sums / largest, -1, 1)).sum(axis=0)
     return bool(log_evidence(capital) >= math.log(1 / DOUBT))
-
-
-def raced_candidate(
-    name: str,
-    method: LearningMethod,
-    made: str,
-    judge: Judge,
-    raced: RacedScores,
-    before: JudgeScores,
-) -> CandidateResult:
-    """Return a candidate with what its race found."""
-    n_asked = int(raced.asked.sum())
-    cost = cost_of(raced.judgements)
-    return CandidateResult(
-        name=name,
-        method=method,
-        made=made,
-        judge=judge,
-        scores=raced.scores,
-        asked=raced.asked,
-        yes_from=np.full(len(raced.scores), before.yes_from if before.yes_from is not None else np.nan),
-        calls=cost.usage.calls / n_asked if n_asked else 0.0,
-        cost=cost,
-        state=raced.state,
-        why=raced.why,
-    )

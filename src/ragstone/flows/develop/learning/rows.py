@@ -116,6 +116,28 @@ class CandidateResult(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     brier: float | None = None
 
 
+def untried(
+    method: LearningMethod, rows: LearningRows, *, name: str = "", made: str = "", judge: Judge | None = None
+) -> CandidateResult:
+    """Return a candidate that was asked about no row. name: by default that of the method."""
+    n = len(rows.answers)
+    return CandidateResult(
+        name=name or method,
+        method=method,
+        made=made,
+        judge=judge,
+        scores=np.full(n, np.nan),
+        asked=np.zeros(n, dtype=np.bool_),
+        yes_from=np.full(n, np.nan),
+        calls=0.0,
+    )
+
+
+def refused(method: LearningMethod, why: str, rows: LearningRows) -> CandidateResult:
+    """Return a candidate that cannot be made, with the reason."""
+    return msgspec.structs.replace(untried(method, rows), state="refused", why=why)
+
+
 def measured_candidate(
     found: CandidateResult, before: JudgeScores, rows: LearningRows, text: Callable[[Judge], str]
 ) -> LearnedCandidate:
