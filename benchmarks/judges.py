@@ -10,10 +10,11 @@ one half and every figure comes from the other; which half a question is in foll
 import argparse
 import json
 import random
+import re
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from ragstone.corpus.sentences import sentence_spans
 from ragstone.judging import question_digest
 from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.fitting import fit_cut
-from ragstone.records import Answer, Context, Judgement
+from ragstone.records import Answer, Context, Judgement, Verdict
 from ragstone.statistics import (
     Floats,
     bootstrap_estimates,
@@ -335,6 +336,64 @@ def faithfulness(asked: Asked) -> None:
             print(f"    {name:<28} {auc_text(label, scores(judged(asked, name, answers)), clusters)}")
 
 
+def statements(asked: Asked) -> None:
+    """Sentences of answers that people found fault with, or not: the verdicts of grounding on each."""
+    print("\nstatements: the verdicts of grounding, by sentence")
+    for pack in ("ragtruth/qa", "ragtruth/summary", "begin/begin", "wice/claims"):
+        rows = load(f"{pack}.jsonl")
+        answers = [
+            Answer(question_id=row["id"], answer=row["answer"], contexts=passages(row)) for row in rows
+        ]
+        found: list[tuple[float, bool, bool]] = []
+        clusters: list[str] = []
+        for row, judgement in zip(rows, judged(asked, "grounding", answers), strict=True):
+            for one, right in labelled_verdicts(row, judgement):
+                found.append((one.score or 0.0, one.supported, right))
+                clusters.append(str(row.get("source_id") or row["context"]))
+        values, said, label = (np.array(column) for column in zip(*found, strict=True))
+        kappa = cohen_kappa(label.astype(int), said.astype(int), [0, 1])
+        told, of_told = ~label[~said], [one for one, fine in zip(clusters, said, strict=True) if not fine]
+        print(
+            f"  {pack}, n = {len(found)}, {100 * label.mean():.0f} % supported: "
+            f"AUC {auc_text(label.astype(float), values, clusters)}, agreement "
+            f"{interval((said == label).astype(float), clusters)}, kappa {kappa:.3f}; always the commoner "
+            f"label: {max(label.mean(), 1 - label.mean()):.3f}\n    called unsupported: {len(told)}, which "
+            f"is {told.sum() / (~label).sum():.2f} of those that people do; people do "
+            f"{interval(told.astype(float), of_told)} of these"
+        )
+        if pack == "ragtruth/qa":
+            for cut in np.arange(0.1, 0.7, 0.05):
+                yes = values >= cut
+                kappa = cohen_kappa(label.astype(int), yes.astype(int), [0, 1])
+                rates = (yes[label].mean() + (~yes)[~label].mean()) / 2
+                print(f"    from {cut:.2f} on: kappa {kappa:.3f}, mean of both rates {rates:.3f}")
+
+
+def passages(row: dict[str, Any]) -> list[Context]:
+    """Return the contexts of a row: RAGTruth's passages one by one, all others as one."""
+    texts = re.split(r"passage \d+:", "\n".join(sentences(row)))
+    return [Context(text=text.strip()) for text in texts if text.strip()]
+
+
+def labelled_verdicts(row: dict[str, Any], judgement: Judgement) -> Iterator[tuple[Verdict, bool]]:
+    """Yield the verdicts on sentences that are found in the answer, and whether people found no fault there.
+
+    Where people judged whole answers, those of one sentence alone count.
+    """
+    verdicts = judgement.verdicts or []
+    if "human_spans" not in row:
+        if len(verdicts) == 1:
+            yield verdicts[0], row["human_label"] == (2 if row["id"].startswith("wice") else 1)
+        return
+    faults = [span for span in row["human_spans"] if not span["implicit_true"]]  # right, if from elsewhere
+    at = 0
+    for one in verdicts:
+        words = map(re.escape, re.findall(r"\w+", one.statement))
+        if place := re.compile(r"\W+".join(words)).search(row["answer"], at):
+            at = place.end()
+            yield one, not any(span["start"] < at and span["end"] > place.start() for span in faults)
+
+
 BEGIN_ROWS = 60  # that a model is asked about
 
 
@@ -419,6 +478,7 @@ SECTIONS: dict[str, Callable[[Asked], None]] = {
     "answered": answered,
     "question_type": question_type,
     "faithfulness": faithfulness,
+    "statements": statements,
     "citations": citations,
     "language_match": language_match,
 }

@@ -209,7 +209,8 @@ class Verdict(Row, frozen=True, kw_only=True):
 
     context: the number, from 1, of the context that supports it; None if none does or the judge named none.
     of: which text it was taken from, where a judge takes apart both the answer and the reference;
-    `contexts` where the verdict is on a context itself, of use or not.
+    `contexts` where the verdict is on a context itself, of use or not. score: how much of the
+    statement is supported, from 0 to 1, where the judge compares words.
     """
 
     id: int
@@ -218,6 +219,7 @@ class Verdict(Row, frozen=True, kw_only=True):
     reason: str | None = None
     context: int | None = None
     of: Literal["answer", "reference", "contexts"] | None = None
+    score: float | None = None
 
 
 class Judgement(Row, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ragstone
 from ragstone.judging import JudgeContext, judge_answer, load_judge
 from ragstone.judging.finding import NOTHING_TO_COMPARE
 from ragstone.judging.lexical import (
@@ -14,10 +15,11 @@ from ragstone.judging.lexical import (
     coverage,
     grounding,
     rouge_l,
+    statement_verdicts,
     token_f1,
 )
 from ragstone.judging.matching import words
-from ragstone.records import Answer
+from ragstone.records import Answer, Context
 
 
 def test_words_have_no_case_no_punctuation_and_no_english_articles():
@@ -108,6 +110,67 @@ def test_grounding_by_hand():
     assert grounding("water", "Water is applied.") == 1.0
     # of two answers with the same share the longer one has more without support: 20/30 / (1 + 10/10) = 1/3
     assert grounding("apply water early " * 10, "Water is applied; apply it.") == pytest.approx(1 / 3)
+
+
+CONTEXTS = [Context(text="Zorb quix."), Context(text="Flam zorb drov 7.")]
+
+
+def verdicts(
+    answer: str, contexts: list[Context] = CONTEXTS
+) -> list[tuple[bool, float, int | None, str | None]]:
+    found = statement_verdicts(Answer(question_id="q", answer=answer, contexts=contexts))
+    assert [one.id for one in found] == list(range(1, len(found) + 1))
+    return [(one.supported, pytest.approx(one.score), one.context, one.reason) for one in found]
+
+
+def test_each_statement_is_looked_for_in_all_contexts_together():
+    # No language has these words, so all weigh 1. The first three are held, by both contexts; the second has
+    # two of three words of the statement, the first too: the first of them is named.
+    assert verdicts("Zorb quix flam.") == [(True, 1.0, 1, None)]
+    assert verdicts("Drov flam quix.") == [(True, 1.0, 2, None)]
+    # 3 of 5 held, 2 lost: (3/5) / (1 + 2/10) = 1/2. 2 of 5, 3 lost: (2/5) / (1 + 3/10) = 4/13, below 0.4.
+    [half, less] = verdicts("Zorb quix flam pelk nard. Zorb quix pelk nard gron [1].")
+    assert half == (True, 1 / 2, 1, None)
+    assert less == (False, 4 / 13, None, "not in the contexts: pelk, nard, gron")
+
+
+def test_a_statement_with_a_number_that_no_context_holds_is_not_supported():
+    assert verdicts("Zorb quix flam drov 7. Zorb quix flam drov 8.") == [
+        (True, 1.0, 2, None),
+        (False, 0.0, None, "not in the contexts: 8"),
+    ]
+
+
+def test_numbers_of_passages_are_no_numbers_of_the_statement():
+    assert verdicts("Passages 1, 3 and 12: zorb quix drov. Source 5 zorb flam.") == [
+        (True, 1.0, 1, None),
+        (True, 1.0, 2, None),
+    ]
+
+
+def test_headings_questions_and_sentences_that_refuse_are_no_statements():
+    assert verdicts("## Zorb and quix\n\nIs zorb quix? Yes. Here it is:") == []
+    assert verdicts("I do not know the answer. Zorb quix flam.") == [(True, 1.0, 1, None)]
+    assert verdicts("Zorb quix flam. The passages do not say more of it.") == [(True, 1.0, 1, None)]
+
+
+@pytest.mark.parametrize("contexts", [[], [Context(text=" ")]])
+def test_without_a_context_no_statement_is_supported(contexts):
+    assert verdicts("Zorb quix flam.", contexts) == [
+        (False, 0.0, None, "not in the contexts: zorb, quix, flam")
+    ]
+
+
+def test_grounding_gives_verdicts_beside_its_score_and_other_measures_give_none():
+    row = Answer(question_id="q", answer="Zorb quix flam. Pelk nard gron.", contexts=CONTEXTS)
+    found = ragstone.judge([row], judges=["grounding", "context_overlap"])
+    assert [one.score for one in found] == [pytest.approx(3 / 6 / 1.3), 0.5]
+    assert [verdict.supported for verdict in found[0].verdicts] == [True, False]
+    assert found[1].verdicts is None
+    [nothing] = ragstone.judge(
+        [Answer(question_id="q", answer="Yes.", contexts=CONTEXTS)], judges=["grounding"]
+    )
+    assert nothing.verdicts is None
 
 
 def test_alternatives_are_parted_at_the_separator_and_the_whole_is_kept():

@@ -21,12 +21,23 @@ from tests.report.test_blame import SYSTEM
 from tests.report.test_page import EVIL, evil_everywhere
 from tests.support.browser import Tab, opened_tab
 
+import ragstone
 from ragstone.engine.call_log import open_call_log
 from ragstone.experiments.blame import Caused, SystemBlame
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.llm.call_trace import Exchange
 from ragstone.llm.prompt import Message
-from ragstone.records import Document, Evidence, Judgement, Question, Ranking, RankingItem, Verdict
+from ragstone.records import (
+    Answer,
+    Context,
+    Document,
+    Evidence,
+    Judgement,
+    Question,
+    Ranking,
+    RankingItem,
+    Verdict,
+)
 from ragstone.report import joining
 from ragstone.report.blame import CAUSES, BlameSummary, digests
 from ragstone.report.page import write_report
@@ -340,6 +351,48 @@ def test_enlarged_the_tables_of_blame_need_no_scrolling(write_run: WriteRun, tab
     bars = tab.run("[...document.querySelectorAll('.blame svg')].map((one) => one.clientWidth)")
     assert min(bars) > 50
     assert tab.run("document.documentElement.scrollWidth") == width
+
+
+def test_a_sentence_without_support_is_marked_in_the_answer_with_the_reason(
+    write_run: WriteRun, tab: Tab
+) -> None:
+    zebras = "Zebras in the town dance all night and then they\nsleep all day."
+    said = f"Rust is treated with fungicide [1]. <b>It</b> is cheap.\n\n{zebras} Sow in October."
+    contexts = [Context(text="Rust is treated with fungicide. Sow in October.")]
+    row = Answer(question_id="q1", system="rag", question="?", answer=said, contexts=contexts)
+    rows = ragstone.judge([row], judges=["grounding", "citations"])
+    tab.open(write_report(write_run(answers=[row], judgements=rows, summary=summary_of(rows))), "#q-q1")
+    marked = "[...document.querySelectorAll('.split mark')].map((one) => [one.textContent, one.title])"
+    # Three sentences cite nothing, which says nothing of whether a context supports them.
+    assert tab.run(marked) == [
+        ["<b>It</b> is cheap.", "grounding: not in the contexts: cheap, b, it"],
+        [zebras, "grounding: not in the contexts: zebras, dance, sleep, night, town"],
+    ]
+    button = tab.page.locator(".split .lacking").last
+    assert button.aria_snapshot() == '- button "not supported"'
+    button.focus()
+    said = tab.run("getComputedStyle(document.activeElement, '::after').content")
+    assert said == '" (grounding: not in the contexts: zebras, dance, sleep, night, town)"'
+    assert tab.axe() == []
+    button.press("Enter")
+    assert tab.run("document.activeElement.textContent").startswith("Not supported: Zebras in the town")
+    assert tab.complaints == []
+
+
+def test_where_a_model_gives_verdicts_those_by_words_mark_nothing_in_the_answer(
+    write_run: WriteRun, tab: Tab
+) -> None:
+    words = [Verdict(id=1, statement="With fungicide.", supported=False)]
+    reference = [Verdict(id=1, statement="With fungicide.", supported=False, of="reference")]
+    asked = [Verdict(id=1, statement="Rust is treated with fungicide.", supported=True)]
+    rows = [
+        judgement("q1", "grounding", 0, model="none", verdicts=words),
+        judgement("q1", "claims", 0, verdicts=reference),
+        judgement("q1", "faithfulness", 1, verdicts=asked),
+    ]
+    tab.open(write_report(write_run(judgements=rows, summary=summary_of(rows))), "#q-q1")
+    assert tab.page.locator(".judged .unsupported").count() == 2
+    assert tab.page.locator(".split mark").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -9,7 +9,7 @@ Without a prompt words decide (see word_support, from `threshold` on); with one,
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from ragstone.errors import plural
@@ -17,8 +17,8 @@ from ragstone.judging.citation_marks import CitedStatement, cited_statements
 from ragstone.judging.contexts import share_of, texts_of
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, PromptedJudge, Scale
 from ragstone.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs, not_applicable
-from ragstone.judging.lexical import PATIENCE_WORDS, no_refusal
-from ragstone.judging.matching import word_weight, words
+from ragstone.judging.lexical import MOST_NAMED, lacking_words, no_refusal, word_support
+from ragstone.judging.matching import words
 from ragstone.judging.statements import FAKED, check_statements, harmonic_mean
 from ragstone.llm import Reply
 from ragstone.llm.stub_reply import ASSUMPTION
@@ -28,9 +28,8 @@ CITATION_PARTS = ("citation_precision", "citation_recall")
 REFUSED = "the answer refuses, so it has nothing to cite"
 NO_STATEMENT = "the answer makes no statement that needs a source"
 NO_MARKS = "the answer cites nothing"
-NO_MARK = "cites nothing"
+NO_MARK = "cites nothing"  # report/template/opened.js knows it
 BLANK = "what it cites is empty"
-MOST_NAMED = 5  # marks or words in a reason
 
 Numbered = Mapping[int, CitedStatement]
 Pair = tuple[int, tuple[int, ...]]
@@ -48,19 +47,6 @@ class CitedSupport(NamedTuple):
     reason: str | None = None
 
 
-def word_support(said: Sequence[str], held: Container[str]) -> float:
-    """Return how far words that are said stand in those that passages hold; in [0, 1], 0 for no words.
-
-    `grounding` (see lexical.py) in which words count by how rare they are; 0 where a number is not held, for
-    a statement with another number is another statement.
-    """
-    if not said or any(word.isdecimal() and word not in held for word in said):
-        return 0.0
-    weights = [(word_weight(word), word in held) for word in said]
-    lost = sum(weight for weight, is_held in weights if not is_held)
-    return (1 - lost / sum(weight for weight, _ in weights)) / (1 + lost / PATIENCE_WORDS)
-
-
 def weigh_by_words(statements: Numbered, texts: Sequence[str], threshold: float) -> dict[int, CitedSupport]:
     """Return the support of each statement that cites contexts, by words; in linear time."""
     held = {n: set(words(texts[n - 1])) for one in statements.values() for n in one.cited}
@@ -76,8 +62,7 @@ def _support_by_words(
     own = {n: held[n].intersection(said) for n in statement.cited}
     counts = Counter(word for shared in own.values() for word in shared)
     if word_support(said, counts) < threshold:
-        lacking = list(dict.fromkeys(word for word in said if word not in counts))[:MOST_NAMED]
-        return CitedSupport(together=False, reason=f"not in what it cites: {', '.join(lacking)}")
+        return CitedSupport(together=False, reason=f"not in what it cites: {lacking_words(said, counts)}")
     return CitedSupport(
         together=True,
         useful=frozenset(

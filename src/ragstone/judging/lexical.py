@@ -3,19 +3,20 @@
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from ragstone.config import read_library
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest
 from ragstone.files.language import language_odds
+from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
-from ragstone.judging.matching import focus, match, missing, words
+from ragstone.judging.matching import focus, match, missing, word_weight, words
 from ragstone.judging.summary import STATEMENT
 from ragstone.judging.truth import truth_of, what_is_said
-from ragstone.records import Answer, references
+from ragstone.records import Answer, Verdict, references
 
 # An answer may say further down what it does not know; a refusal begins with it. In words, or letters of a
 # script without spaces.
@@ -127,6 +128,10 @@ NOT_A_SEPARATOR = re.compile(
 CHRF_ORDER = 6
 CHRF_BETA = 2.0
 PATIENCE_WORDS = 10  # unsupported words that halve the share of the others
+MOST_NAMED = 5  # words or marks in a reason
+SUPPORTED = 0.4  # from which word_support on the contexts support a statement: see docs/judges.md
+# How answers name what they were given, in words that it does not hold: "passages 1 and 2 state".
+GIVEN = re.compile(r"\b(?:passage|context|source|document)s?\b(?:(?:,|,? and)?\s\d{1,3}\b)*", re.IGNORECASE)
 
 
 def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
@@ -204,6 +209,54 @@ def grounding(answer: str, context: str) -> float:
     return context_overlap(answer, context) / (1 + missing / PATIENCE_WORDS)
 
 
+def word_support(said: Sequence[str], held: Container[str]) -> float:
+    """Return how far words that are said stand in those that passages hold; in [0, 1], 0 for no words.
+
+    `grounding` in which words count by how rare they are; 0 where a number is not held, for a statement with
+    another number is another statement.
+    """
+    if not said or any(word.isdecimal() and word not in held for word in said):
+        return 0.0
+    weights = [(word_weight(word), word in held) for word in said]
+    lost = sum(weight for weight, is_held in weights if not is_held)
+    return (1 - lost / sum(weight for weight, _ in weights)) / (1 + lost / PATIENCE_WORDS)
+
+
+def lacking_words(said: Iterable[str], held: Container[str]) -> str:
+    """Return the words that are said and not held, those that say most first; at most five."""
+    lost = dict.fromkeys(word for word in said if word not in held)
+    return ", ".join(sorted(lost, key=word_weight, reverse=True)[:MOST_NAMED])
+
+
+def statement_verdicts(answer: Answer) -> list[Verdict]:
+    """Return a verdict on each statement of an answer: whether the contexts together hold its words.
+
+    A statement is a sentence as in `cited_statements`; one that refuses is none, unless the contexts say it.
+    score: word_support, by all of them. context: the one that holds most of what is said.
+    """
+    contexts = [set(words(context.text)) for context in answer.contexts or ()]
+    held = set[str]().union(*contexts)
+    found: list[Verdict] = []
+    for one in cited_statements(answer.answer, answer.contexts or []):
+        said = words(GIVEN.sub(" ", one.text))
+        score = word_support(said, held)
+        supported = score >= SUPPORTED
+        if not said or (not supported and not no_refusal(one.text)):
+            continue
+        weights = [sum(map(word_weight, own.intersection(said))) for own in contexts if supported]
+        found.append(
+            Verdict(
+                id=len(found) + 1,
+                statement=one.text,
+                supported=supported,
+                score=score,
+                reason=None if supported else f"not in the contexts: {lacking_words(said, held)}",
+                context=weights.index(max(weights)) + 1 if supported else None,
+            )
+        )
+    return found
+
+
 def coverage(answer: str, reference: str, question: str) -> float:
     """Share of the reference's words, those of the question left out, that stand in the answer; in [0, 1].
 
@@ -234,7 +287,6 @@ BESIDE_QUESTION: dict[str, Callable[[str, str, str], float | None]] = {
     "focus": focus,
 }
 LACKING = {"match"}  # measures whose rationale names the reference's words that were not found
-MOST_NAMED = 5
 # Measures of an answer that need neither reference nor contexts; None where it cannot be told.
 OF_ANSWER: dict[str, Callable[[str], float]] = {"no_refusal": no_refusal}
 OF_QUESTION: dict[str, Callable[[str, str], float | None]] = {"language_match": language_match}
@@ -272,7 +324,10 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
                 return not_applicable("the answer is too short to tell")
             return Finding(score=found)
         if "contexts" in inputs:
-            return Finding(score=MEASURES[name](answer.answer, inputs["contexts"]))
+            score = MEASURES[name](answer.answer, inputs["contexts"])
+            return Finding(
+                score=score, verdicts=(statement_verdicts(answer) or None) if name == "grounding" else None
+            )
         truth = truth_of(answer.reference)
         if truth is not None:
             said = what_is_said(answer.answer, answer.question)

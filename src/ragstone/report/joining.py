@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence, Set
 import msgspec
 
 from ragstone.experiments.blame import Caused
-from ragstone.records import Answer, Judgement, Question, Ranking, Verdict, references
+from ragstone.records import Answer, Judgement, Question, Ranking, references
 from ragstone.report.asked import AskedCall
 from ragstone.report.embedded import (
     DETAILS_A_BLOCK,
@@ -260,13 +260,8 @@ class _Join:
 
     def judgement(self, row: Judgement) -> JudgementShown:
         verdicts = [
-            Verdict(
-                id=verdict.id,
-                statement=self.cut(verdict.statement),
-                supported=verdict.supported,
-                reason=self.short(verdict.reason),
-                context=verdict.context,
-                of=verdict.of,
+            msgspec.structs.replace(
+                verdict, statement=self.cut(verdict.statement), reason=self.short(verdict.reason)
             )
             for verdict in row.verdicts or []
         ]

@@ -14,7 +14,7 @@ function openedElement(line) {
 function answersElement(detail) {
   const answers = detail.answers.map((answer) => [
     el("h3", {}, detail.answers.length > 1 || answer.system !== "default" ? `Answer of ${answer.system}` : "Answer"),
-    answer.error ? el("p", {}, el("b", {}, "The application failed: "), el("bdi", {}, answer.error)) : text(answer.answer || "(empty)"),
+    answer.error ? el("p", {}, el("b", {}, "The application failed: "), el("bdi", {}, answer.error)) : text(answer.answer ? markedParts(answer.answer, lackingOf(answer, detail), 0.5, lackingElement) : "(empty)"),
     el("p", { class: "muted small" }, [
       answer.latency_s !== undefined ? `${round(answer.latency_s)} s` : null,
       answer.cost_usd !== undefined ? `${Number(answer.cost_usd.toPrecision(2))} USD` : null,
@@ -54,7 +54,7 @@ function reasonElements(row, answer) {
   if (row.label !== undefined) parts.push(el("p", {}, "Label: ", el("bdi", {}, row.label)));
   if (row.rationale !== undefined) parts.push(text(row.rationale));
   if (row.error !== undefined) parts.push(el("p", { class: "muted text", dir: "auto" }, row.error));
-  if (row.verdicts) parts.push(verdictsElements(row.verdicts, answer));
+  if (row.verdicts) parts.push(verdictsElements(row, answer));
   return parts;
 }
 const OF = { answer: "Statements of the answer", reference: "Statements of the reference" };
@@ -63,18 +63,19 @@ const SAID = {
   reference: ["In the answer: ", "Not in the answer: "],
   contexts: ["Useful: ", "Not useful: "],
 };
-function verdictsElements(verdicts, answer) {
+function verdictsElements({ verdicts, column }, answer) {
   const sides = [...new Set(verdicts.map((verdict) => verdict.of))];
   return sides.map((of) => [
     OF[of] ? el("h4", {}, OF[of]) : null,
-    el("ol", { class: "statements" }, verdicts.filter((verdict) => verdict.of === of).map((verdict) => verdictElement(verdict, answer))),
+    el("ol", { class: "statements" }, verdicts.filter((verdict) => verdict.of === of).map((verdict) => verdictElement(verdict, answer, column))),
   ]);
 }
-function verdictElement(verdict, answer) {
+function verdictElement(verdict, answer, column) {
   const [yes, no] = SAID[verdict.of] ?? ["Supported: ", "Not supported: "];
-  return el("li", { value: verdict.id, class: verdict.supported ? "supported" : "unsupported" },
+  return el("li", { value: verdict.id, class: verdict.supported ? "supported" : "unsupported", "data-verdict": `${column} ${verdict.id}`, tabindex: "-1" },
     el("b", {}, verdict.supported ? yes : no), el("bdi", {}, verdict.statement),
     verdict.context ? [" ", citeElement(verdict.context, answer)] : null,
+    verdict.score === undefined ? null : el("span", { class: "muted small" }, " " + round(verdict.score)),
     verdict.reason ? el("div", { class: "muted small", dir: "auto" }, verdict.reason) : null);
 }
 function citeElement(number, answer) {
@@ -96,12 +97,13 @@ function citeElement(number, answer) {
 function contextsElement(answer, detail) {
   if (answer.contexts === undefined) return null;
   const whose = detail.answers.length > 1 ? ` to ${answer.system}` : "";
-  const given = answer.contexts.length ? placesElement(answer.contexts, supportOf(answer, detail))
+  const given = answer.contexts.length ? placesElement(answer.contexts, verdictsOf(answer, detail).filter((one) => one.supported))
     : el("p", { class: "muted" }, "Nothing was retrieved.");
   return el("div", { "data-contexts": answer.system }, el("h3", {}, "Contexts given" + whose), given);
 }
-function placesElement(places, support = new Map()) {
-  return el("ol", { class: "passages" }, places.map((place, n) => el("li", {}, placeElement(place, n + 1, support.get(n + 1) ?? []))));
+/** supported: the statements that some of the places support, each by its `context`, from 1. */
+function placesElement(places, supported = []) {
+  return el("ol", { class: "passages" }, places.map((place, n) => el("li", {}, placeElement(place, n + 1, supported.filter((one) => one.context === n + 1)))));
 }
 function placeElement([number, score, relevant], rank, supported) {
   const { text: words, document: id, chunk, title } = passageOf(number);
@@ -113,7 +115,7 @@ function placeElement([number, score, relevant], rank, supported) {
     el("span", { class: "small" },
       supported.length ? [el("span", { class: "supports" }, "supports " + listed(supported)), " "] : null, relevant ? el("span", { class: "caution" }, "relevant") : null, score === null ? null : " " + round(score)));
   return el("details", { class: relevant ? "passage relevant" : "passage", open: relevant && Boolean(words) },
-    summary, words === undefined ? text("The run holds no text of this passage.") : el("p", { class: "text", dir: "auto" }, markedParts(words, supported)));
+    summary, words === undefined ? text("The run holds no text of this passage.") : el("p", { class: "text", dir: "auto" }, markedParts(words, supported, LEAST_SHARED, supportElement)));
 }
 
 // ---- what supports a statement: the sentence of its context that shares most with it
@@ -123,35 +125,60 @@ const SENTENCE = Intl.Segmenter && new Intl.Segmenter(undefined, { granularity: 
 const LEAST_SHARED = 0.25; // of the statement's words, by weight: below it, no sentence is worth pointing at
 const wordsOf = (value) => new Set([...WORD.segment(value.normalize("NFKC").toLowerCase())].filter((piece) => piece.isWordLike).map((piece) => piece.segment));
 
-/** Context number -> the statements that it supports, of the judges of this answer's system. */
-function supportOf(answer, detail) {
-  const found = new Map();
-  for (const row of detail.judgements) {
-    if (columns[row.column].system !== answer.system) continue;
-    for (const verdict of row.verdicts ?? []) {
-      if (!verdict.context || !verdict.supported || verdict.of === "contexts") continue;
-      if (!found.has(verdict.context)) found.set(verdict.context, []);
-      found.get(verdict.context).push({ id: verdict.id, statement: verdict.statement, judge: columns[row.column].judge });
-    }
-  }
-  return found;
+/** The verdicts on statements of this system's answer, each with its judge. */
+function verdictsOf(answer, detail) {
+  return detail.judgements.filter((row) => columns[row.column].system === answer.system).flatMap((row) =>
+    (row.verdicts ?? []).filter((one) => one.of !== "contexts").map((one) => ({ ...one, column: row.column, judge: columns[row.column].judge })));
+}
+const CITES_NOTHING = "cites nothing"; // by a judge of citations: a passage may support it all the same
+/** The statements that no context supports: as a model says where one was asked, else as words do. */
+function lackingOf(answer, detail) {
+  const found = verdictsOf(answer, detail).filter((one) => one.of === undefined);
+  const asked = found.filter((one) => columns[one.column].model !== "none");
+  return (asked.length ? asked : found).filter((one) => !one.supported && one.reason !== CITES_NOTHING);
 }
 function listed(supported) {
   return (supported.length > 1 ? "statements " : "statement ") + [...new Set(supported.map((one) => one.id))].join(", ");
 }
-function markedParts(words, supported) {
-  if (!supported.length || !SENTENCE) return words;
-  const sentences = [...SENTENCE.segment(words)].map((piece) => ({ words: piece.segment, has: wordsOf(piece.segment), supports: [] }));
-  for (const one of supported) bestSentence(sentences, wordsOf(one.statement))?.supports.push(one);
-  return sentences.map((sentence) => sentence.supports.length
-    ? el("mark", { title: "supports " + sentence.supports.map((one) => `${one.judge}, statement ${one.id}`).join("; ") }, sentence.words)
-    : sentence.words);
+function markedParts(words, stated, least, marked) {
+  if (!stated.length || !SENTENCE) return words;
+  const sentences = sentencesOf(words, stated).map((sentence) => ({ words: sentence, has: wordsOf(sentence), stated: [] }));
+  for (const one of stated) bestSentence(sentences, wordsOf(one.statement), least)?.stated.push(one);
+  return sentences.map((sentence) => {
+    if (!sentence.stated.length) return sentence.words;
+    const bare = sentence.words.trimEnd();
+    return [marked(bare, sentence.stated), sentence.words.slice(bare.length)];
+  });
+}
+/** The sentences of a text: a statement that stands there, and what the browser takes for one of the rest. */
+function sentencesOf(words, stated) {
+  const known = stated.flatMap((one) => {
+    const found = words.match(one.statement.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+"));
+    return found?.[0] ? [[found.index, found.index + found[0].length]] : [];
+  });
+  const cuts = new Set([0, ...known.flat(), ...[...SENTENCE.segment(words)].map((piece) => piece.index)]);
+  const kept = [...cuts].filter((at) => !known.some(([start, end]) => start < at && at < end)).sort((one, other) => one - other);
+  return kept.map((at, n) => words.slice(at, kept[n + 1])).filter((sentence) => sentence);
+}
+function supportElement(words, stated) {
+  return el("mark", { title: "supports " + stated.map((one) => `${one.judge}, statement ${one.id}`).join("; ") }, words);
+}
+/** The button says why when it has the focus, and leads to the verdict. */
+function lackingElement(words, stated) {
+  const why = stated.map((one) => one.judge + (one.reason ? `: ${one.reason}` : "")).join("; ");
+  const button = el("button", { class: "lacking", type: "button", title: why }, "not supported");
+  button.addEventListener("click", () => {
+    const verdict = button.closest(".opened").querySelector(`[data-verdict="${stated[0].column} ${stated[0].id}"]`);
+    verdict.scrollIntoView({ block: "center" });
+    verdict.focus({ preventScroll: true });
+  });
+  return [el("mark", { title: why }, words), " ", button];
 }
 /** Rare words of the passage count for more; of equal sentences the shorter one points better. */
-function bestSentence(sentences, stated) {
+function bestSentence(sentences, stated, least) {
   const weight = new Map([...stated].map((word) => [word, 1 / (1 + sentences.filter((sentence) => sentence.has.has(word)).length)]));
   const all = [...weight.values()].reduce((sum, one) => sum + one, 0);
-  let best = null, most = LEAST_SHARED;
+  let best = null, most = least;
   for (const sentence of sentences) {
     let shared = 0;
     for (const [word, worth] of weight) if (sentence.has.has(word)) shared += worth;
