@@ -63,11 +63,17 @@ def mask_texts(texts: Sequence[str], own: OwnWords | None = None) -> list[Masked
     A name that one text gives away is masked in the others too.
     """
     values = MaskedValues()
-    marked, found = values.mark(texts, own)
+    once = list(dict.fromkeys(texts))
+    marked, found = values.mark(once, own)
     if not values.numbers:
         return [Masked(text, {}) for text in texts]
-    finished = [MARKED.sub(lambda mark: _placeholder(mark, values.numbers), text) for text in marked]
-    return [Masked(text, dict(sorted(counts.items()))) for text, counts in zip(finished, found, strict=True)]
+    finished = {
+        text: Masked(
+            MARKED.sub(lambda mark: _placeholder(mark, values.numbers), now), dict(sorted(counts.items()))
+        )
+        for text, now, counts in zip(once, marked, found, strict=True)
+    }
+    return [finished[text] for text in texts]
 
 
 class MaskedValues:
@@ -91,8 +97,12 @@ class MaskedValues:
         """
         found: list[Counter[str]] = [Counter() for _ in texts]
         now = [text.replace(BLANK, "\ufffd") if BLANK in text else text for text in texts]
+        changed = [True] * len(now)
         for _ in range(MOST_ROUNDS):
-            spans_of = [_spans(text, own, keep) for text in now]
+            # What held nothing and has not changed holds nothing now.
+            spans_of = [
+                _spans(text, own, keep) if new else [] for text, new in zip(now, changed, strict=True)
+            ]
             names = {span.value for spans in spans_of for span in spans if span.kind == "name"}
             if names:
                 names |= self.numbers["name"].keys() if "name" in self.numbers else set()
@@ -100,7 +110,8 @@ class MaskedValues:
                 spans_of = [
                     _with_names(text, spans, names) for text, spans in zip(now, spans_of, strict=True)
                 ]
-            if not any(spans_of):
+            changed = [bool(spans) for spans in spans_of]
+            if not any(changed):
                 break
             for at, spans in enumerate(spans_of):
                 found[at].update(span.kind for span in spans)

@@ -27,7 +27,7 @@ class _NamePatterns(NamedTuple):
     greeted: re.Pattern[str]
     hello_i_am: re.Pattern[str]
     signed: re.Pattern[str]
-    hints: tuple[str, ...]
+    hints: dict[str, tuple[str, ...]]
     words: dict[str, frozenset[str]]
 
 
@@ -48,7 +48,10 @@ def _patterns() -> _NamePatterns:
             rf"\s+(?:{title})?"
         ),
         signed=_compiled(rf"{before}(?:{closings})(?!\w)[ ]*+(?:[,.!][ ]*+)?[\n,][\s-]*"),
-        hints=tuple(listed["called"]),
+        hints={
+            key: tuple(word.casefold() for word in listed[key])
+            for key in ("called", "i_am", "closings", "forms")
+        },
         words={key: frozenset(words) for key, words in listed.items()},
     )
 
@@ -87,23 +90,28 @@ _OTHERS = re.compile(
 def find_names(text: str) -> Iterator[Span]:
     """Yield names that people give as theirs, greet or sign with, in some twenty languages."""
     known, low = _patterns(), text.casefold()
-    if any(hint in low for hint in known.hints):
+    if _holds(low, "called"):
         for match in known.introduced.finditer(text):
             yield from _name_at(text, match.end(), careful=False)
-    if ":" in text or "：" in text:
+    if (":" in text or "：" in text) and _holds(low, "forms"):
         for match in known.form.finditer(text):
             yield from _name_at(text, match.end(), careful=True)
-    for match in known.titled.finditer(text):
-        yield from _name_at(text, match.end(), careful=True)
+    if _holds(low, "i_am"):
+        for match in known.titled.finditer(text):
+            yield from _name_at(text, match.end(), careful=True)
     yield from _at_the_beginning(text)
     if "this is" in low:
         yield from _speaking(text)
-    if "\n" in text or "," in text:
+    if _holds(text[-SIGNATURE - 1 :].casefold(), "closings"):
         yield from _signed(text)
     if not text.isascii():
         for match in _OTHERS.finditer(text):
             start, end = match.span(match.lastgroup or 0)
             yield Span(start, end, "name", text[start:end])
+
+
+def _holds(low: str, hints: str) -> bool:
+    return any(hint in low for hint in _patterns().hints[hints])
 
 
 def _at_the_beginning(text: str) -> Iterator[Span]:

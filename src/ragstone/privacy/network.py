@@ -67,6 +67,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])", re.IGNORECASE)
+_IPV4_HINT, _MAC_HINT = re.compile(r"\.\d{1,3}\."), re.compile(r"\.[0-9a-fA-F]{4}\.")
 _MAC = re.compile(
     r"(?<![\w:-])(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4})"
     r"(?![\w:-])",
@@ -82,6 +83,7 @@ _COORDINATES = re.compile(
     r"\s*+[:=]?+\s*+(?P<lon2>-?\d{1,3}\.\d{2,})",
     re.IGNORECASE,
 )
+_DECIMAL = re.compile(r"\.\d\d")
 _NOBODYS = ("127.", "0.", "255.", "224.", "239.")
 
 
@@ -100,8 +102,8 @@ def find_emails(text: str) -> Iterator[Span]:
 
 def find_secrets(text: str) -> Iterator[Span]:
     """Yield URLs that hold a password or token, keys by their form, and what is called password or PIN."""
-    taken = bytearray(len(text))
-    for span in [*_in_urls(text), *_keys(text), *_named(text)]:
+    taken, low = bytearray(len(text)), text.casefold()
+    for span in [*_in_urls(text), *_keys(text, low), *_named(text, low)]:
         if not taken[span.start]:
             taken[span.start : span.end] = b"\1" * (span.end - span.start)
             yield span
@@ -114,44 +116,43 @@ def _in_urls(text: str) -> Iterator[Span]:
             yield Span(match.start(), match.start() + len(value), "url", value)
 
 
-def _keys(text: str) -> Iterator[Span]:
-    if _holds(text, "keys"):
+def _keys(text: str, low: str) -> Iterator[Span]:
+    if _holds(low, "keys"):
         for match in _KEYS.finditer(text):
             yield Span(*match.span(), "secret", match[0])
 
 
-def _named(text: str) -> Iterator[Span]:
-    if _holds(text, "named"):
+def _named(text: str, low: str) -> Iterator[Span]:
+    if _holds(low, "named"):
         for match in _NAMED_SECRET.finditer(text):
             value, start = match["value"].rstrip(".?)"), match.start("value")
             if len(value) >= 6 and _SECRETIVE.match(value):
                 yield Span(start, start + len(value), "secret", value)
-    if _holds(text, "pins"):
+    if _holds(low, "pins"):
         for match in _PIN.finditer(text):
             if not _PIN_CODE_OF_INDIA.match(match[0]):
                 yield Span(*match.span("value"), "secret", match["value"])
 
 
-def _holds(text: str, hints: str) -> bool:
-    low = text.casefold()
+def _holds(low: str, hints: str) -> bool:
     return any(hint in low for hint in load_words("secrets.toml")[hints])
 
 
 def find_hosts(text: str) -> Iterator[Span]:
     """Yield IP and MAC addresses; not those of nobody (loopback, masks), nor numbers of versions and "
     "sections."""
-    for match in _IPV4.finditer(text):
+    for match in _IPV4.finditer(text) if _IPV4_HINT.search(text) else ():
         parts = match.groups()
         is_one = all(int(part) < 256 and str(int(part)) == part for part in parts)
         is_numbering = all(len(part) == 1 for part in parts) or _NUMBERED.search(text[: match.start()][-20:])
         if is_one and not is_numbering and not match[0].startswith(_NOBODYS):
             yield Span(*match.span(), "ip", match[0])
-    if text.count(":") < 2 and "." not in text and "-" not in text:
-        return
-    for match in _MAC.finditer(text):
+    colons = text.count(":")
+    is_mac = colons >= 5 or text.count("-") >= 5 or _MAC_HINT.search(text)
+    for match in _MAC.finditer(text) if is_mac else ():
         if re.search("[a-f]", match[0], re.IGNORECASE) or ":" in match[0]:
             yield Span(*match.span(), "mac", re.sub(r"[:.-]", "", match[0]).casefold())
-    for match in _IPV6.finditer(text):
+    for match in _IPV6.finditer(text) if colons >= 2 else ():
         found = _ipv6(match[0])
         if found is not None and not (found.is_loopback or found.is_unspecified):
             yield Span(*match.span(), "ip", found.compressed)
@@ -168,7 +169,7 @@ def _ipv6(written: str) -> ipaddress.IPv6Address | None:
 
 def find_coordinates(text: str) -> Iterator[Span]:
     """Yield places on the earth given to 11 metres or better, or named latitude and longitude."""
-    for match in _COORDINATES.finditer(text):
+    for match in _COORDINATES.finditer(text) if "°" in text or _DECIMAL.search(text) else ():
         lat, lon = match["lat"] or match["lat2"], match["lon"] or match["lon2"]
         if lat is None or (abs(float(lat)) <= 90 and abs(float(lon)) <= 180):
             yield Span(*match.span(), "coordinates", "".join(match[0].split()))

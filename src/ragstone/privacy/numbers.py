@@ -24,6 +24,7 @@ from stdnum.za import idnr
 from ragstone.privacy.span import BEGINS, ENDS, Span
 
 SHORTEST_IBAN = 15  # Norway's
+_ENOUGH = re.compile(r"\d(?:[^\W\d]{0,6}[ .+-]{0,2}\d){5}")
 _IBAN = re.compile(r"(?<![^\W_])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,29}")
 _CARD = re.compile(
     rf"{BEGINS}(?<![.-])(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{4}}(?:\1\d{{1,3}})?|3[47]\d\d([ "
@@ -51,7 +52,7 @@ def find_ibans(text: str) -> Iterator[Span]:
 
 def find_cards(text: str) -> Iterator[Span]:
     """Yield payment card numbers: an issuer's prefix and length, and Luhn's check digit."""
-    for match in _CARD.finditer(text):
+    for match in _CARD.finditer(text) if _ENOUGH.search(text) else ():
         value = re.sub(r"\D", "", match[0])
         if _ISSUERS.fullmatch(value) and luhn.is_valid(value):
             yield Span(*match.span(), "card", value)
@@ -88,7 +89,6 @@ def _form_is_enough(_value: str) -> bool:
     return True
 
 
-_ENOUGH = re.compile(r"\d(?:[^\W\d]{0,6}[ .+-]{0,2}\d){5}")
 _PAN = re.compile(rf"{BEGINS}[A-Z]{{3}}[ABCFGHJLPT][A-Z]\d{{4}}[A-Z]{ENDS}")  # India
 
 
