@@ -90,15 +90,9 @@ _OTHERS = re.compile(
 def find_names(text: str) -> Iterator[Span]:
     """Yield names that people give as theirs, greet or sign with, in some twenty languages."""
     known, low = _patterns(), text.casefold()
-    if _holds(low, "called"):
-        for match in known.introduced.finditer(text):
-            yield from _name_at(text, match.end(), careful=False)
-    if (":" in text or "：" in text) and _holds(low, "forms"):
-        for match in known.form.finditer(text):
-            yield from _name_at(text, match.end(), careful=True)
-    if _holds(low, "i_am"):
-        for match in known.titled.finditer(text):
-            yield from _name_at(text, match.end(), careful=True)
+    for begins, hints in ((known.introduced, "called"), (known.form, "forms"), (known.titled, "i_am")):
+        for match in begins.finditer(text) if _holds(low, hints) else ():
+            yield from _name_at(text, match.end(), careful=hints != "called")
     yield from _at_the_beginning(text)
     if "this is" in low:
         yield from _speaking(text)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, SAID, SECRET
 
-from ragstone.assistant.log.appending import Appender, mend_file
+from ragstone.tables.appending import Appender, mend_file
 from ragstone.assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 from ragstone.errors import DataError
 
@@ -149,7 +149,7 @@ class TestFailures:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return real(file, bytes(data)[: said.pop()])
 
-        monkeypatch.setattr("ragstone.assistant.log.appending.os.write", full)
+        monkeypatch.setattr("ragstone.tables.appending.os.write", full)
         with pytest.raises(DataError, match="No space left on device"):
             await write(log, "b")
         assert "No space left on device" in (log.problem or "")
@@ -170,7 +170,7 @@ class TestFailures:
         def failing(_file: int) -> None:
             raise OSError(errno.EIO, "Input/output error")
 
-        monkeypatch.setattr("ragstone.assistant.log.appending.os.fsync", failing)
+        monkeypatch.setattr("ragstone.tables.appending.os.fsync", failing)
         with pytest.raises(DataError, match="Input/output error"):
             await write(log, "b")
         monkeypatch.undo()
@@ -232,7 +232,7 @@ async def test_the_disk_is_flushed_once_for_all_that_wait(
         time.sleep(0.02)
         real(file)
 
-    monkeypatch.setattr("ragstone.assistant.log.appending.os.fsync", counted)
+    monkeypatch.setattr("ragstone.tables.appending.os.fsync", counted)
     await write(log, *map(str, range(64)))
     log.close()
     assert n_flushes <= 5  # 64 rows, 32 at once, and the first few may fly before the others are there

@@ -1,7 +1,7 @@
 """The log of an assistant: exchanges and what people say of them, masked, as rows that every room reads."""
 
 import hmac
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -9,13 +9,13 @@ from typing import Any, Literal
 import msgspec
 
 from ragstone.assistant.conversation import Asked, LoopStep, Said
-from ragstone.assistant.log.appending import Appender
 from ragstone.assistant.log.spans import SpanSender
 from ragstone.config.serving import LogSection
-from ragstone.llm.schema import HALF_A_PAIR
-from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts, own_words
+from ragstone.privacy.masking import OwnWords, mask_personal_data, own_words
+from ragstone.privacy.values import mask_values
 from ragstone.records import Answer, Context, Label
 from ragstone.tables import read_rows
+from ragstone.tables.appending import Appender
 from ragstone.tables.folders import logged_files
 
 SYSTEM = "assistant"
@@ -38,7 +38,7 @@ def answer_row(
     The same value has the same placeholder in all of them. Passages are the documents' own words and stay. An
     exchange with an error has no answer, as every row of answers. conversation: see digest_of.
     """
-    masked = _masked(
+    masked = mask_values(
         {
             "question": asked.question,
             "answer": "" if said.error else said.text,
@@ -116,32 +116,6 @@ def digest_of(secret: bytes, conversation_id: str | None) -> str | None:
 def iso(now: datetime) -> str:
     """Return a time as ISO 8601 in UTC, to the millisecond."""
     return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _masked(value: Any, own: OwnWords | None) -> Any:  # noqa: ANN401 - arguments of any tool
-    """Return a value with all texts in it masked together, wherever they stand in it."""
-    # Half of a surrogate pair is what no file can hold.
-    texts = [HALF_A_PAIR.sub("\ufffd", text) for text in _texts(value)]
-    return _with_texts(value, iter([one.text for one in mask_texts(texts, own)]))
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
-
-
-def _with_texts(value: Any, texts: Iterator[str]) -> Any:  # noqa: ANN401
-    """Return a value with these in place of its texts, which come in the order of `_texts`."""
-    if isinstance(value, str):
-        return next(texts)
-    if isinstance(value, Mapping):
-        return {name: _with_texts(inner, texts) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_texts(inner, texts) for inner in value]
-    return value
 
 
 def _contexts(said: Said) -> list[Context]:
