@@ -191,6 +191,7 @@ SECTIONS = {
     "bench.languages": config.LanguagesBench,
     "bench.judges": config.JudgesBench,
     "bench.answerers": config.AnswerersBench,
+    "serve.otlp": config.OtlpSection,
     "assistant.log": config.LogSection,
     "assistant.mcp": config.McpServer,
     "systems.rag": config.RagSystem,

@@ -92,6 +92,8 @@ from .llm.catalogue import ModelEntry as ModelEntry
 from .llm.catalogue import ModelProbe as ModelProbe
 from .llm.catalogue import ProviderEntry as ProviderEntry
 from .llm.catalogue import list_models as list_models
+from .monitor.collector import SpanReceipt as SpanReceipt
+from .monitor.collector import store_spans as store_spans
 from .monitor.gaps import Gap as Gap
 from .monitor.look import WatchSummary as WatchSummary
 from .monitor.store import MonitorStore as MonitorStore

@@ -57,6 +57,7 @@ from ragstone.config.serving import (
     LogSection,
     McpServer,
     MonitorSection,
+    OtlpSection,
     ServeSection,
     WorkbenchSection,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "ModelSettings",
     "MonitorSection",
     "NotNegative",
+    "OtlpSection",
     "Positive",
     "Price",
     "PrivacySection",

@@ -25,6 +25,22 @@ import msgspec
 from ragstone.config.section import Positive, Seconds, Section
 
 
+class OtlpSection(Section, frozen=True, kw_only=True):
+    """`[serve.otlp]`: where `ragstone serve --otlp` writes the spans that it is sent, and its limits.
+
+    key_env: the environment variable with the key that senders need. mask: words that are masked besides
+    personal data, as `[sample] mask`. max_request_mb: of a request, unpacked; max_spans: in one.
+    max_attribute_kb: a longer text is cut.
+    """
+
+    folder: str = ".ragstone/traces"
+    key_env: str | None = None
+    mask: list[str] = []
+    max_request_mb: Positive = 64
+    max_spans: Positive = 20_000
+    max_attribute_kb: Positive = 256
+
+
 class ServeSection(Section, frozen=True, kw_only=True):
     """`[serve]`: address, keys and limits.
 
@@ -48,6 +64,7 @@ class ServeSection(Section, frozen=True, kw_only=True):
     keep_days: Positive = 30
     public_url: Annotated[str, msgspec.Meta(pattern=r"^https?://[^/?#@\s]+/?$")] | None = None
     trusted_proxies: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
+    otlp: OtlpSection = OtlpSection()
 
 
 Role = Literal["reader", "annotator", "owner"]

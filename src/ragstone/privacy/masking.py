@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -35,6 +35,7 @@ OwnWords = re.Pattern[str]
 """What finds a user's own words, see own_words."""
 
 MOST_ROUNDS = 3  # what is masked changes what stands beside it; two find all in texts of people
+SHORT = 40  # characters of a text that is likely to come again: the name of a tool, of a model
 MOST_NAMES = 50  # of a row that are looked for in all of it; where they are given away, all are masked
 SHORTEST_NAME = 3  # letters of a part of a name that is looked for elsewhere in the row
 
@@ -101,7 +102,10 @@ class MaskedValues:
         for _ in range(MOST_ROUNDS):
             # What held nothing and has not changed holds nothing now.
             spans_of = [
-                _spans(text, own, keep) if new else [] for text, new in zip(now, changed, strict=True)
+                (_spans(text, own, keep) if len(text) > SHORT else list(_spans_of_short(text, own, keep)))
+                if new
+                else []
+                for text, new in zip(now, changed, strict=True)
             ]
             names = {span.value for spans in spans_of for span in spans if span.kind == "name"}
             if names:
@@ -171,6 +175,11 @@ def _spans(text: str, own: OwnWords | None, keep: str) -> list[Span]:
                 plain = blanked(plain, here)
     here = list(_apart(_finders().names(plain), plain))
     return sorted([*spans, *here])
+
+
+@lru_cache(maxsize=4096)
+def _spans_of_short(text: str, own: OwnWords | None, keep: str) -> tuple[Span, ...]:
+    return tuple(_spans(text, own, keep))
 
 
 def _apart(spans: Iterator[Span], plain: str) -> Iterator[Span]:

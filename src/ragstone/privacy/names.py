@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ragstone.privacy.span import BLANK, Span, load_words
+from ragstone.privacy.span import BLANK, Hints, Span, load_words
 
 LONGEST = 4  # words of a name
 SIGNATURE = 120  # characters at the end of a text
@@ -27,7 +27,7 @@ class _NamePatterns(NamedTuple):
     greeted: re.Pattern[str]
     hello_i_am: re.Pattern[str]
     signed: re.Pattern[str]
-    hints: dict[str, tuple[str, ...]]
+    hints: dict[str, Hints]
     words: dict[str, frozenset[str]]
 
 
@@ -48,10 +48,7 @@ def _patterns() -> _NamePatterns:
             rf"\s+(?:{title})?"
         ),
         signed=_compiled(rf"{before}(?:{closings})(?!\w)[ ]*+(?:[,.!][ ]*+)?[\n,][\s-]*"),
-        hints={
-            key: tuple(word.casefold() for word in listed[key])
-            for key in ("called", "i_am", "closings", "forms")
-        },
+        hints={key: Hints.of(listed[key]) for key in ("called", "i_am", "closings", "forms")},
         words={key: frozenset(words) for key, words in listed.items()},
     )
 
@@ -91,21 +88,17 @@ def find_names(text: str) -> Iterator[Span]:
     """Yield names that people give as theirs, greet or sign with, in some twenty languages."""
     known, low = _patterns(), text.casefold()
     for begins, hints in ((known.introduced, "called"), (known.form, "forms"), (known.titled, "i_am")):
-        for match in begins.finditer(text) if _holds(low, hints) else ():
+        for match in begins.finditer(text) if known.hints[hints].any_in(low) else ():
             yield from _name_at(text, match.end(), careful=hints != "called")
     yield from _at_the_beginning(text)
     if "this is" in low:
         yield from _speaking(text)
-    if _holds(text[-SIGNATURE - 1 :].casefold(), "closings"):
+    if known.hints["closings"].any_in(text[-SIGNATURE - 1 :].casefold()):
         yield from _signed(text)
     if not text.isascii():
         for match in _OTHERS.finditer(text):
             start, end = match.span(match.lastgroup or 0)
             yield Span(start, end, "name", text[start:end])
-
-
-def _holds(low: str, hints: str) -> bool:
-    return any(hint in low for hint in _patterns().hints[hints])
 
 
 def _at_the_beginning(text: str) -> Iterator[Span]:

@@ -3,8 +3,9 @@
 import ipaddress
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from ragstone.privacy.span import BLANK, ENDS, WORD, Span, load_words
+from ragstone.privacy.span import BLANK, ENDS, WORD, Hints, Span, load_words
 
 # What stands before the @ has a longest length (RFC 5321 allows 64): else each sign of a run is read from
 # each other one.
@@ -117,25 +118,26 @@ def _in_urls(text: str) -> Iterator[Span]:
 
 
 def _keys(text: str, low: str) -> Iterator[Span]:
-    if _holds(low, "keys"):
+    if _hints()["keys"].any_in(low):
         for match in _KEYS.finditer(text):
             yield Span(*match.span(), "secret", match[0])
 
 
 def _named(text: str, low: str) -> Iterator[Span]:
-    if _holds(low, "named"):
+    if _hints()["named"].any_in(low):
         for match in _NAMED_SECRET.finditer(text):
             value, start = match["value"].rstrip(".?)"), match.start("value")
             if len(value) >= 6 and _SECRETIVE.match(value):
                 yield Span(start, start + len(value), "secret", value)
-    if _holds(low, "pins"):
+    if _hints()["pins"].any_in(low):
         for match in _PIN.finditer(text):
             if not _PIN_CODE_OF_INDIA.match(match[0]):
                 yield Span(*match.span("value"), "secret", match["value"])
 
 
-def _holds(low: str, hints: str) -> bool:
-    return any(hint in low for hint in load_words("secrets.toml")[hints])
+@cache
+def _hints() -> dict[str, Hints]:
+    return {key: Hints.of(listed) for key, listed in load_words("secrets.toml").items()}
 
 
 def find_hosts(text: str) -> Iterator[Span]:

@@ -26,6 +26,24 @@ class Span(NamedTuple):
     value: str
 
 
+class Hints(NamedTuple):
+    """Words of which one stands in a text before a dear search is worth it; those in ASCII apart."""
+
+    every: tuple[str, ...]
+    ascii: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> "Hints":
+        """Return the words in small letters; one that holds another of them says nothing more."""
+        low = {word.casefold() for word in words}
+        every = tuple(sorted(one for one in low if not any(other in one for other in low - {one})))
+        return cls(every, tuple(filter(str.isascii, every)))
+
+    def any_in(self, low: str) -> bool:
+        """Return whether one of them stands in a text in small letters."""
+        return any(map(low.__contains__, self.ascii if low.isascii() else self.every))
+
+
 def folded(text: str) -> str:
     """Return a text of the same length: digits of every script as 0-9, one hyphen, one space, ASCII @ . +."""
     return text if text.isascii() else text.translate(_table())

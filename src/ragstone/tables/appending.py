@@ -1,7 +1,7 @@
-"""Lines -> files that only grow: one line one write, on disk before it is acknowledged, rotated by size.
+"""Lines -> files that only grow: one line one write, on disk before it is told, rotated by size or day.
 
 Lines go through one thread, which writes all that waits and then flushes the disk once for them, so that
-concurrent exchanges share that flush. A process has files of its own, so that several may share a folder.
+concurrent writers share that flush. A process has files of its own, so that several may share a folder.
 """
 
 import contextlib
@@ -32,12 +32,16 @@ class Appender:
     The first line makes the first file. Lines that cannot be written are not kept: their writers are told.
     """
 
-    def __init__(self, folder: Path, name: str, rotate_bytes: int) -> None:
-        """Mend what a kill left of files of this name. A folder that cannot be used is a `problem`."""
+    def __init__(self, folder: Path, name: str, rotate_bytes: int, *, daily: bool = False) -> None:
+        """Mend what a kill left of files of this name. A folder that cannot be used is a `problem`.
+
+        daily: a new day (UTC) begins a new file.
+        """
         self.problem: str | None = None
         self._folder = folder
         self._name = name
-        self._rotate_bytes = rotate_bytes
+        self._rotate_bytes, self._daily = rotate_bytes, daily
+        self._day = ""
         self._file: int | None = None
         self._size = 0
         self._thread: WriterThread[_WaitingLine, None] | None = None
@@ -87,9 +91,10 @@ class Appender:
         try:
             made = line.make() + b"\n"
         except (ValueError, TypeError, LookupError) as mistake:
-            return DataError(f"an exchange cannot be written to the log ({mistake})")
+            return DataError(f"a line cannot be written to the log ({mistake})")
         try:
-            if self._gone() or (self._size and self._size + len(made) > self._rotate_bytes):
+            full = self._size and self._size + len(made) > self._rotate_bytes
+            if self._gone() or full or (self._daily and _stamp(line.now)[:8] != self._day):
                 self._open(line.now)
             self._append(made)
         except OSError as mistake:
@@ -120,8 +125,8 @@ class Appender:
         if self._file is not None:
             os.fsync(self._file)
         self._leave()
-        stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S")
-        number = 1
+        stamp, number = _stamp(now), 1
+        self._day = stamp[:8]
         make_folder(self._folder)
         while self._file is None:
             path = self._folder / f"{self._name}-{stamp}-{number}.jsonl"
@@ -151,6 +156,10 @@ class Appender:
             f"{self._folder}: the log cannot be written ({why}). Make room, or check whose folder it is."
         )
         return DataError(self.problem)
+
+
+def _stamp(now: datetime) -> str:
+    return now.astimezone(UTC).strftime("%Y%m%dT%H%M%S")
 
 
 def mend_file(path: Path) -> None:

@@ -1,9 +1,9 @@
 """The workbench as an ASGI application, below /workbench; and the assistant beside it, with its own gate."""
 
+import contextlib
 import re
 import time
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
 from litestar import Litestar, Response, Router
@@ -18,6 +18,7 @@ from ragstone.config import Settings
 from ragstone.errors import RagstoneError
 from ragstone.workbench import (
     account_pages,
+    collecting,
     develop_pages,
     frame,
     guard,
@@ -110,22 +111,27 @@ HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]*)(?::(\d{0,5}))?")
 LAST_PORT = 65_535
 
 
-def side_by_side(workbench: Litestar, assistant: Litestar | None) -> ASGIApp:
+def side_by_side(
+    workbench: Litestar, assistant: Litestar | None, traces: collecting.TraceReceiver | None = None
+) -> ASGIApp:
     """Return what serves both. Without an assistant its address leads to the workbench.
 
-    HEAD is answered as GET is, without the body.
+    traces: takes what is sent to /v1/traces. HEAD is answered as GET is, without the body.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":  # type: ignore[comparison-overlap]
-            await _live([workbench, *([assistant] if assistant else [])], receive, send)
+            with contextlib.closing(traces) if traces else contextlib.nullcontext():
+                await _live([workbench, *([assistant] if assistant else [])], receive, send)
             return
         if scope["type"] == ScopeType.HTTP and not _is_host(scope):
             await _answer(send, *NO_HOST)
             return
         if scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
-        if _is_ours(scope["path"]):
+        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == collecting.PATH:
+            await traces(scope, receive, send)
+        elif _is_ours(scope["path"]):
             await workbench(scope, receive, send)
         elif assistant is not None:
             await assistant(scope, receive, send)
@@ -142,7 +148,7 @@ def _is_ours(path: str) -> bool:
 async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:
     """Open what the applications own, and close it when the server ends."""
     await receive()
-    async with AsyncExitStack() as stack:
+    async with contextlib.AsyncExitStack() as stack:
         for one in apps:
             await stack.enter_async_context(one.lifespan())
         await send({"type": "lifespan.startup.complete"})  # type: ignore[typeddict-item]

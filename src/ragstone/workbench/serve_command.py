@@ -30,6 +30,9 @@ def serve(
         int | None, typer.Option("--port", min=0, max=65_535, help="0 takes a free one; default 8000.")
     ] = None,
     model: Model = None,
+    otlp: Annotated[
+        bool, typer.Option("--otlp", help="Take traces of OpenTelemetry at /v1/traces; see [serve.otlp].")
+    ] = False,
 ) -> None:
     """Serve the workbench (runs, comparisons, labelling, judges) and the assistant, if there is one.
 
@@ -45,6 +48,7 @@ def serve(
     - `ragstone serve runs/`
     - `ragstone serve judgements.jsonl answers.jsonl`
     - `ragstone serve --port 0 --model openai/gpt-4o-mini`
+    - `ragstone serve --otlp`
     """
     from ragstone.config import choose
     from ragstone.engine.local import run_sync
@@ -61,9 +65,9 @@ def serve(
     _invite_first(settings, address.rstrip("/"))
     try:
         if project.assistant:
-            run_sync(_with_assistant(settings, bound))
+            run_sync(_with_assistant(settings, bound, otlp=otlp))
         else:
-            run_sync(_alone(settings, bound, project.opened))
+            run_sync(_alone(settings, bound, project.opened, otlp=otlp))
     finally:
         bound.close()
 
@@ -83,29 +87,41 @@ def _invite_first(settings: "Settings", address: str) -> None:
         say(f"  {invitation_link(address, token)}")
 
 
-async def _alone(settings: "Settings", bound: "socket.socket", opened: list[Path]) -> None:
+def _tell_of_traces(settings: "Settings", address: str) -> None:
+    from ragstone.monitor.otlp import has_protobuf
+
+    say(f"Traces are taken at {address}/v1/traces, masked, and written to {settings.serve.otlp.folder}.")
+    if not has_protobuf():
+        say("Only in JSON: for protobuf, install it with: pip install 'ragstone[telemetry]'")
+
+
+async def _alone(settings: "Settings", bound: "socket.socket", opened: list[Path], *, otlp: bool) -> None:
     from urllib.parse import quote
 
     from ragstone.workbench.serving import serve_project
 
     def ready(address: str) -> None:
         show(address)
+        if otlp:
+            _tell_of_traces(settings, address)
         say(f"The workbench is at {address}/workbench/. Ctrl-C stops it.")
         for run in opened:
             say(f"  {run.name}: {address}/workbench/runs/{len(settings.workbench.runs)}/{quote(run.name)}")
         if not opened and not any(settings.path(name).is_dir() for name in settings.workbench.runs):
             say("There are no runs here yet: make one with `ragstone run`, or name their folder.")
 
-    await serve_project(settings, bound, ready=ready)
+    await serve_project(settings, bound, ready=ready, otlp=otlp)
 
 
-async def _with_assistant(settings: "Settings", bound: "socket.socket") -> None:
+async def _with_assistant(settings: "Settings", bound: "socket.socket", *, otlp: bool) -> None:
     from ragstone.assistant.assistant import open_assistant
     from ragstone.workbench.monitor_routes import monitor_routes
     from ragstone.workbench.serving import serve_project
 
     def ready(address: str) -> None:
         show(address)
+        if otlp:
+            _tell_of_traces(settings, address)
         say(f"The chat page is at {address}, the API at {address}/v1.")
         say(f"The workbench is at {address}/workbench/. Ctrl-C stops both.")
 
@@ -115,4 +131,4 @@ async def _with_assistant(settings: "Settings", bound: "socket.socket") -> None:
             if state != "ok":
                 say(f"{part}: {state}")
         routes = monitor_routes(settings)
-        await serve_project(settings, bound, ready=ready, assistant=assistant, routes=routes)
+        await serve_project(settings, bound, ready=ready, assistant=assistant, routes=routes, otlp=otlp)

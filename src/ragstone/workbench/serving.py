@@ -149,19 +149,22 @@ async def serve_project(
     ready: Callable[[str], None],
     assistant: Assistant | None = None,
     routes: Sequence[Any] = (),
+    otlp: bool = False,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; replies under way may then still take 20 seconds.
 
-    ready: is told the address when requests are answered. routes: further pages of the assistant's. Raises
-    ConfigError for keys that are no keys, MissingExtra without the packages.
+    ready: is told the address when requests are answered. routes: further pages of the assistant's. otlp:
+    spans are taken at /v1/traces. Raises ConfigError for keys that are no keys, MissingExtra without the
+    packages.
     """
     with optional_package("serving", "serve"):
         import uvicorn
 
         from ragstone.workbench.app import create_workbench, side_by_side
+        from ragstone.workbench.collecting import open_receiver
         from ragstone.workbench.connections import limited
     chat = _app_of(assistant, settings, routes) if assistant is not None else None
-    app = side_by_side(create_workbench(settings), chat)
+    app = side_by_side(create_workbench(settings), chat, open_receiver(settings) if otlp else None)
     config = uvicorn.Config(
         app,
         http=limited(settings.serve.max_connections),

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, SAID, SECRET
 
-from ragstone.tables.appending import Appender, mend_file
 from ragstone.assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 from ragstone.errors import DataError
+from ragstone.tables.appending import Appender, mend_file
 
 ROOT = Path(__file__).parents[3]
 

@@ -363,7 +363,7 @@ async def _turn_away(
 ) -> None:
     # A client that is still sending would see a broken connection in place of the answer.
     if "expect" not in headers:
-        await _drain(receive)
+        await drain(receive)
     body = b""
     if turned.detail:
         body = msgspec.json.encode(problem(scope["path"], turned.status, turned.detail))
@@ -381,7 +381,7 @@ async def _turn_away(
     )
 
 
-async def _drain(receive: Receive) -> None:
+async def drain(receive: Receive) -> None:
     """Read up to 16 MB of what is sent, for 10 seconds at most, and forget it."""
     n_bytes, more = 0, True
     with contextlib.suppress(TimeoutError):

@@ -1,0 +1,264 @@
+"""Spans that an application sends -> files of OTLP JSON lines: masked, on disk before they are acknowledged.
+
+A request is a line. The files are what `watch`, `judge` and `import` read as traces.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from functools import partial
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config.serving import OtlpSection
+from ragstone.engine.local import run_sync
+from ragstone.errors import DataError, plural
+from ragstone.monitor.otlp import (
+    Encoding,
+    OtlpBatch,
+    OtlpEvent,
+    OtlpLink,
+    OtlpSpan,
+    OtlpValue,
+    decode_spans,
+    texts_in,
+)
+from ragstone.privacy.masking import OwnWords, own_words
+from ragstone.privacy.values import mask_fields
+from ragstone.tables.appending import Appender
+
+TRACES = "traces"
+FILE_BYTES = 32_000_000  # a file that has changed is read anew as a whole
+LAST_WORDS = 8  # of a text that is cut: half an address would not be known as one
+
+
+class SpanReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a request.
+
+    spans: were taken. rejected: were not, and sending them again does not help. message: why, and what was
+    cut; empty where all is as it was sent.
+    """
+
+    spans: int
+    rejected: int = 0
+    message: str = ""
+
+
+class _MaskedBatch(msgspec.Struct, frozen=True):
+    line: bytes
+    receipt: SpanReceipt
+
+
+def mask_spans(body: bytes, encoding: Encoding, section: OtlpSection, own: OwnWords | None) -> _MaskedBatch:
+    """Return the line of a request, masked and within its limits, and what is told of it.
+
+    Raises DataError for what is no OTLP, MissingExtra for protobuf without its package.
+    """
+    batch, refused = decode_spans(body, encoding)
+    n_over = _limit_spans(batch, section.max_spans)
+    cut: Counter[str] = Counter()
+    traces: dict[str, list[_Place]] = defaultdict(list)
+    for resource in batch.resource_spans:
+        # What a program tells of itself is masked alone: it goes with spans of many traces.
+        sources = [resource.resource, *(one.scope for one in resource.scope_spans)]
+        for source in sources:
+            if source is not None:
+                traces[""] += [_of_value(*found) for found in texts_in(source.attributes)]
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                traces[span.trace_id] += _places(span)
+    for places in traces.values():
+        texts = [(name, _cut(name, text, section.max_attribute_kb * 1000, cut)) for name, text, _ in places]
+        for (*_, put), text in zip(places, mask_fields(texts, own), strict=True):
+            put(text)
+    n_spans = sum(len(scope.spans) for one in batch.resource_spans for scope in one.scope_spans)
+    receipt = SpanReceipt(
+        spans=n_spans, rejected=len(refused) + n_over, message=_message(refused, n_over, cut, section)
+    )
+    return _MaskedBatch(msgspec.json.encode(batch) if n_spans else b"", receipt)
+
+
+_Place = tuple[str, str, Callable[[str], None]]
+"""Under which name a text stands, the text, and what puts another in its place."""
+
+
+def _of_value(name: str, value: OtlpValue) -> _Place:
+    return name, value.string_value or "", partial(setattr, value, "string_value")
+
+
+def _places(span: OtlpSpan) -> list[_Place]:
+    """Return where texts stand in a span: all of it but its ids, its numbers and the names of attributes."""
+    places = [_of_value(*found) for found in texts_in(span.attributes)]
+    places.append(("", span.name, partial(setattr, span, "name")))
+    if span.status is not None:
+        places.append(("", span.status.message, partial(setattr, span.status, "message")))
+    places += [("", event.name, partial(setattr, event, "name")) for event in span.events]
+    more: list[OtlpEvent | OtlpLink] = [*span.events, *span.links]
+    for one in more:
+        places += [_of_value(*found) for found in texts_in(one.attributes)]
+    return places
+
+
+def _limit_spans(batch: OtlpBatch, most: int) -> int:
+    """Take away the spans beyond so many; return how many those were."""
+    left, n_over = most, 0
+    for resource in batch.resource_spans:
+        for scope in resource.scope_spans:
+            n_over += len(scope.spans[left:])
+            del scope.spans[left:]
+            left -= len(scope.spans)
+    return n_over
+
+
+def _cut(name: str, text: str, most: int, cut: Counter[str]) -> str:
+    """Return a text, its beginning alone where it is too long."""
+    if len(text) <= most:
+        return text
+    cut[name or "name"] += 1
+    return f"{text[:most].rsplit(None, LAST_WORDS)[0]} [cut: {len(text):,} characters]"
+
+
+def _message(refused: Sequence[str], n_over: int, cut: Counter[str], section: OtlpSection) -> str:
+    told = []
+    if refused:
+        told.append(f"{plural(len(refused), 'span')} not taken: {refused[0]}.")
+    if n_over:
+        told.append(
+            f"{plural(n_over, 'span')} not taken: a request holds {section.max_spans:,} at most. Send "
+            "smaller batches, or raise max_spans in [serve.otlp]."
+        )
+    if cut:
+        names = ", ".join(list(cut)[:3])
+        told.append(
+            f"{plural(cut.total(), 'text')} cut to {section.max_attribute_kb:,} kB ({names}); raise "
+            "max_attribute_kb in [serve.otlp] to keep more."
+        )
+    return " ".join(told)
+
+
+MOST_PROCESSES = 4
+BUSY_REQUESTS = 256
+
+
+class TraceCollector:
+    """Takes requests of OTLP and writes their spans to `traces-*.jsonl` in a folder.
+
+    Processes of its own decode and mask, for that takes longer than all else. problem: why nothing can be
+    written, and what to do; None from the next request on that can.
+    """
+
+    def __init__(self, folder: Path, section: OtlpSection) -> None:
+        """Open the folder. Raises ConfigError for a wrong expression in `mask`."""
+        self.folder, self.section = folder, section
+        self._own = own_words(section.mask)
+        self._appender = Appender(folder, TRACES, FILE_BYTES, daily=True)
+        self._pool: ProcessPoolExecutor | None = None
+        self._n_waiting = self._n_bytes = 0
+
+    @property
+    def problem(self) -> str | None:
+        """Return why the folder cannot be written to."""
+        return self._appender.problem
+
+    @contextlib.contextmanager
+    def room(self) -> Iterator[Callable[[int], bool]]:
+        """Give what counts the bytes of one request, until the block ends: False where they are too many.
+
+        All requests under way together may have twice the bytes of the largest.
+        """
+        most = 2 * self.section.max_request_mb * 1_000_000
+        n_own = 0
+
+        def add(n_bytes: int) -> bool:
+            nonlocal n_own
+            n_own += n_bytes
+            self._n_bytes += n_bytes
+            return self._n_bytes <= most and self._n_waiting <= BUSY_REQUESTS
+
+        self._n_waiting += 1
+        try:
+            yield add
+        finally:
+            self._n_waiting -= 1
+            self._n_bytes -= n_own
+
+    async def take(self, body: bytes, encoding: Encoding) -> SpanReceipt:
+        """Write the spans of a request, masked; returns when they are on disk.
+
+        Raises DataError for what is no OTLP, MissingExtra for protobuf without its package, OSError where
+        nothing can be written, see `problem`.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            masked = await loop.run_in_executor(
+                self._processes(), mask_spans, body, encoding, self.section, self._own
+            )
+        except BrokenProcessPool:
+            self._pool = None  # somebody has killed a process: the next request begins others
+            raise OSError("what masks the spans was stopped") from None
+        if masked.line:
+            try:
+                await self._appender.append(lambda: masked.line, datetime.now(UTC))
+            except DataError as mistake:
+                raise OSError(str(mistake)) from None
+        return masked.receipt
+
+    def _processes(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            n = min(MOST_PROCESSES, os.cpu_count() or 1)
+            self._pool = ProcessPoolExecutor(n, get_context("spawn"), initializer=_end_with_parent)
+        return self._pool
+
+    def close(self) -> None:
+        """Write what waits, and close the file."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        self._appender.close()
+
+
+def _end_with_parent() -> None:
+    """Have this process end when the one that began it does, killed or not; Ctrl-C is the other's to hear."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def store_spans(
+    body: bytes,
+    folder: Path | str = ".ragstone/traces",
+    *,
+    encoding: Encoding = "protobuf",
+    mask: Sequence[str] = (),
+) -> SpanReceipt:
+    """Write the spans of a request of OTLP to a folder, masked, as `ragstone serve --otlp` does.
+
+    mask: words that are masked besides personal data. Returns when they are on disk. Raises DataError for
+    what is no OTLP and for a folder that cannot be written to, MissingExtra for protobuf without its package.
+    """
+    masked = mask_spans(body, encoding, OtlpSection(), own_words(mask))
+
+    async def write() -> None:
+        appender = Appender(Path(folder), TRACES, FILE_BYTES)
+        try:
+            await appender.append(lambda: masked.line, datetime.now(UTC))
+        finally:
+            appender.close()
+
+    if masked.line:
+        run_sync(write())
+    return masked.receipt
