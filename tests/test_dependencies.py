@@ -1,8 +1,15 @@
 """docs/dependencies.md names what pyproject.toml asks for."""
 
+import ast
 import re
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
+
+import pytest
+
+from ragstone.errors import MissingExtra, optional_package
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
@@ -42,3 +49,30 @@ def test_every_bound_that_it_says_was_raised_stands_in_the_file():
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     assert len(pairs) >= 12
     assert [pair for pair in pairs if f'"{pair[0]}>={pair[1]}' not in text] == []
+
+
+def guarded_imports() -> Iterator[tuple[str, str, set[str]]]:
+    """Give (place, extra, packages) of each block of imports that names an extra where one of them fails."""
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for block in ast.walk(ast.parse(file.read_text("utf-8"))):
+            call = block.items[0].context_expr if isinstance(block, ast.With) else None
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "optional_package":
+                imported = [one for one in ast.walk(block) if isinstance(one, ast.Import | ast.ImportFrom)]
+                names = [getattr(one, "module", one.names[0].name).partition(".")[0] for one in imported]
+                yield f"{file.name}:{call.lineno}", getattr(call.args[1], "value", ""), {*names}
+
+
+def test_an_import_that_fails_names_an_extra_that_asks_for_the_package():
+    packages, wanted, blocks = packages_distributions(), asked_for(), [*guarded_imports()]
+    assert len(blocks) > 15
+    for place, extra, names in blocks:
+        for name in names - {"ragstone", "referencing"}:  # which jsonschema brings
+            of = packages.get(name, [name.replace("_", "-")])
+            known = {each for each in of if extra in wanted.get(each, ())}
+            assert known or not isinstance(extra, str), f"{place}: {extra!r} asks for no {name}"
+
+
+def test_a_missing_package_is_an_error_that_names_the_command():
+    told = r"^a note needs .* pip install 'ragstone\[none\]'$"
+    with pytest.raises(MissingExtra, match=told), optional_package("a note", "none"):
+        import no_such_package  # noqa: F401

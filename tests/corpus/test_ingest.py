@@ -128,14 +128,9 @@ def test_a_second_document_with_an_id_names_both_places(tmp_path):
 
 def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatch):
     # PDF is read in a process of its own.
-    monkeypatch.setattr(
-        parallel, "BEFORE", "sys.modules['pypdfium2'] = None"
-    )  # PDF is read in a process of its own
+    monkeypatch.setattr(parallel, "BEFORE", "sys.modules['pypdfium2'] = None")
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[pdf\]'"):
         read_corpus([folder])
-    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[html\]'"):
-        read_corpus([folder / "sub" / "c.HTML"])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -14,7 +14,7 @@ from tests.support.doors import Verdict, prompt, verdict
 from tests.support.scripts import always, fail, fit_schema, hang, in_turn, say
 
 from ragstone.config import ModelSettings, Settings
-from ragstone.errors import MissingExtra, ModelError
+from ragstone.errors import ModelError
 from ragstone.llm import CallFailed, Door
 from ragstone.llm.litellm import _body, _failure, _Refused
 from ragstone.llm.prompt import Completion
@@ -111,13 +111,6 @@ def test_a_request_asks_for_the_schema_then_for_json_then_for_nothing():
     assert _body(prompt(), "json_object")["response_format"] == {"type": "json_object"}
     assert "response_format" not in _body(prompt(), "text")
     assert "response_format" not in _body(prompt(reply=None), "json_schema")
-
-
-async def test_without_the_package_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "litellm", None)
-    async with litellm_door(tmp_path) as door:
-        with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[litellm\]'"):
-            await door.ask(prompt())
 
 
 async def test_what_the_ledger_holds_needs_no_package(tmp_path, monkeypatch):

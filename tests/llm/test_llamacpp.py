@@ -18,7 +18,7 @@ from tests.llm.conftest import opened
 from tests.support.doors import NONCE, prompt
 
 from ragstone.config import ModelSettings, Settings
-from ragstone.errors import MissingExtra, ModelError
+from ragstone.errors import ModelError
 from ragstone.llm import (
     Budget,
     CallFailed,
@@ -52,14 +52,6 @@ def test_the_schema_is_bounded_so_that_a_small_model_ends():
     assert form["properties"]["statements"]["items"]["maxLength"] == MOST_CHARACTERS
     assert form["properties"]["label"] == {"enum": ["a", "b"]}
     assert form["properties"]["nonce"]["enum"] == [NONCE]
-
-
-async def test_without_xllamacpp_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    (tmp_path / "m.gguf").write_bytes(b"GGUF")
-    async with opened(Settings(), tmp_path, f"llamacpp/{tmp_path}/m.gguf") as door:
-        with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[local\]'"):
-            await door.ask(prompt())
 
 
 def test_a_cancelled_generation_stops_at_its_next_token_and_frees_its_thread():
@@ -232,12 +224,6 @@ def test_a_packaged_model_is_found_in_its_package(tmp_path, monkeypatch):
 def test_a_hub_name_says_how_it_is_written(name):
     with pytest.raises(ModelError, match=r"write it as hub:OWNER/REPO/FILE\.gguf"):
         resolve_gguf(name)
-
-
-def test_a_hub_needs_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[hub\]'"):
-        resolve_gguf("hub:owner/repo/file.gguf")
 
 
 @pytest.fixture

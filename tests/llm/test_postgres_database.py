@@ -1,6 +1,5 @@
 """What a database is called, and what the user is told when it cannot be used. Passwords are in neither."""
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.postgres import PASSWORD
 
 from ragstone.config import LedgerSection, Settings
-from ragstone.errors import ConfigError, DataError, MissingExtra, RagstoneError
+from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.llm import open_ledger
 from ragstone.llm.account import read_account
 from ragstone.llm.postgres_database import Database, connect
@@ -67,14 +66,6 @@ def test_no_password_is_shown_however_it_is_written(before, after):
 )
 def test_what_is_no_url_is_said_to_be_none(url, tmp_path):
     assert "Write postgresql://user@host:5432/database, and signs such as @ : /" in refusal(url, tmp_path)
-
-
-def test_without_psycopg_the_extra_is_named(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[postgres\]'"):
-        open_ledger(settings("postgresql://u@h/db", tmp_path))
-    with pytest.raises(MissingExtra):
-        read_account(Database("postgresql://u@h/db"), Settings())
 
 
 def test_a_server_that_is_not_there_is_said_at_once(tmp_path):

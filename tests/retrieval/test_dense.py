@@ -1,7 +1,5 @@
 """Dense retrievers: the same rankings by every index, and what each declaration means."""
 
-import builtins
-
 import msgspec
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from tests.retrieval.vectors import random_vectors, same_hits, subsets, tagged_c
 
 from ragstone.config import DenseSettings
 from ragstone.embedding.model import NotEmbedded, TextRefused
-from ragstone.errors import ConfigError, MissingExtra, ModelError
+from ragstone.errors import ConfigError, ModelError
 from ragstone.records import Chunk, Question
 from ragstone.retrieval.dense import search_by_faiss
 from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
@@ -188,16 +186,3 @@ def test_a_question_finds_the_same_whoever_asks_beside_it():
     passages, queries = random_vectors(3000, 32, 1), random_vectors(64, 32, 2)
     search = search_by_faiss(passages)
     assert search(queries, 5, None)[7] == search(queries[7:8], 5, None)[0]
-
-
-def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):
-    real = builtins.__import__
-
-    def absent(name, *rest, **more):
-        if name == "faiss":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(MissingExtra, match=r"ragstone\[faiss\]"):
-        search_by_faiss(random_vectors(2, 2, 0))

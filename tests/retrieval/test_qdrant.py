@@ -1,6 +1,5 @@
 """Qdrant, embedded and (where RAGSTONE_QDRANT_URL names one) as a server: one contract for both."""
 
-import builtins
 import gc
 import os
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 from tests.retrieval.vectors import random_vectors, same_hits, subsets, tagged_chunks, tied_vectors
 from tests.support.fake_openai import ROOT
 
-from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.errors import ConfigError, DataError
 from ragstone.retrieval.qdrant import QdrantPlace, search_by_qdrant
 from ragstone.retrieval.ranks import search_exactly
 
@@ -215,16 +214,3 @@ def test_a_damaged_folder_says_to_delete_it(tmp_path):
 def test_a_collection_has_a_plain_name():
     with pytest.raises(ConfigError, match=r"collection '\.\./x': use letters"):
         search_by_qdrant(random_vectors(4, 3, 0), tagged_chunks(4), QdrantPlace(collection="../x"))
-
-
-def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):
-    real = builtins.__import__
-
-    def absent(name, *rest, **more):
-        if name == "qdrant_client":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(MissingExtra, match=r"ragstone\[qdrant\]"):
-        search_by_qdrant(random_vectors(2, 2, 0), tagged_chunks(2), QdrantPlace())

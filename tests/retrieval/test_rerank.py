@@ -9,7 +9,7 @@ from tests.support.doors import Model, door_to
 from tests.support.golden import check_golden
 
 from ragstone.config import HybridSettings, RerankSettings
-from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
+from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import schema_of
 from ragstone.records import Chunk, Question, Ranking, RankingItem
@@ -267,13 +267,6 @@ async def test_a_cross_encoder_that_cannot_be_loaded_is_named(sentence_transform
 async def test_a_cross_encoder_of_several_labels_is_none(sentence_transformers, monkeypatch, scores):
     monkeypatch.setattr(FakeEncoder, "predict", lambda self, pairs, show_progress_bar: scores)
     with pytest.raises(ModelError, match="Use a cross-encoder with one label"):
-        await cross_encoded("cross-encoder/some/model")
-
-
-async def test_without_the_package_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    rerank_module._load.cache_clear()
-    with pytest.raises(MissingExtra, match=r"ragstone\[sentence-transformers\]"):
         await cross_encoded("cross-encoder/some/model")
 
 

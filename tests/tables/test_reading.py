@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError
 from ragstone.records import Answer, Chunk, Context, Document, Label, Question
 from ragstone.tables import formats, parse_row, parse_rows, read_rows
 
@@ -110,14 +110,6 @@ class TestFiles:
     def test_a_broken_parquet_file_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "a.parquet").write_bytes(b"PAR1 no more")
         assert "cannot be read as Parquet" in mistake_in(tmp_path / "a.parquet")
-
-    def test_parquet_without_its_package_names_the_extra(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-        (tmp_path / "a.parquet").write_bytes(b"PAR1")
-        with pytest.raises(MissingExtra, match=r"ragstone\[parquet\]"):
-            list(read_rows(tmp_path / "a.parquet", Document))
 
 
 class TestCsv:

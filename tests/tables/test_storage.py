@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support import object_store
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError
 from ragstone.records import Question
 from ragstone.tables import check_output, keep_sources, read_rows, storage, write_rows
 from ragstone.tables.storage import absolute, entries, is_shards, local_path, put_bytes, url_of
@@ -63,11 +63,6 @@ class TestPlaces:
             f"list(read_rows({str(tmp_path / 'a.jsonl')!r}, Question)); assert 'fsspec' not in sys.modules"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
-
-    def test_without_fsspec_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "fsspec.core", None)
-        with pytest.raises(MissingExtra, match=r"ragstone\[storage\]"):
-            list(read_rows("s3://b/a.jsonl", Question))
 
 
 class TestInMemory:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError
 from ragstone.records import (
     Answer,
     AnyRow,
@@ -291,13 +290,6 @@ class TestOutput:
                 write_rows(f"memory://{tmp_path.name}/d.jsonl", rows, Document)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-    def test_parquet_without_its_package_names_the_extra(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(MissingExtra, match=r"writing Parquet .* pip install 'ragstone\[parquet\]'"):
-            write_rows(tmp_path / "d.parquet", [Document(id="d", text="t")], Document)
 
 
 def test_a_row_that_another_tool_extended_keeps_its_fields_through_every_format(tmp_path: Path) -> None:

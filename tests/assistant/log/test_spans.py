@@ -3,7 +3,6 @@
 import json
 import logging
 import socket
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from tests.support.otlp import Collector, collecting
 from ragstone.assistant.conversation import Said
 from ragstone.assistant.log.exchange_log import ExchangeLog, open_log, read_exchanges
 from ragstone.config.serving import LogSection
-from ragstone.errors import ConfigError, MissingExtra
+from ragstone.errors import ConfigError
 from ragstone.records import Answer
 from ragstone.tables import read_rows
 
@@ -39,12 +38,6 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
 
 def by_kind(collector: Collector) -> dict[str, dict[str, Any]]:
     return {attributes(span)["openinference.span.kind"]: span for span in collector.spans()}
-
-
-def test_without_the_package_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[telemetry\]'"):
-        opened(tmp_path, "http://127.0.0.1:1/v1/traces")
 
 
 def test_a_wrong_expression_is_an_error_of_the_settings(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ragstone.assistant.tools import mcp as mcp_link
 from ragstone.assistant.tools.mcp import McpLink, open_mcp_tools
 from ragstone.assistant.tools.plain_text import MOST
 from ragstone.config import McpServer
-from ragstone.errors import ConfigError, MissingExtra
+from ragstone.errors import ConfigError
 
 # A server that was killed leaves its process object, transports and pipes to the collector.
 pytestmark = [
@@ -134,13 +134,6 @@ async def test_a_server_that_cannot_be_had_is_an_error_of_the_settings(server, w
         async with open_mcp_tools("prices", server):
             pass
     assert words in str(refusal.value)
-
-
-async def test_a_missing_sdk_names_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtra, match=r"ragstone\[mcp\]"):
-        async with open_mcp_tools("prices", McpServer(command=COMMAND)):
-            pass
 
 
 @pytest.fixture

@@ -23,17 +23,6 @@ def test_another_minor_version_of_python_is_named():
         check_versions("10.0.0.2", "2.7.18", __version__)
 
 
-def test_without_ray_the_command_that_installs_it_is_named(monkeypatch, tmp_path):
-    from ragstone.errors import MissingExtra
-
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with (
-        pytest.raises(MissingExtra, match=r"pip install 'ragstone\[ray\]'"),
-        connected(choose(Settings(root=str(tmp_path)), "engine", kind="ray")),
-    ):
-        pass
-
-
 def test_a_full_disk_is_said_as_such():
     told = explained(OSError("task failed\n[Errno 28] No space left on device"))
     assert isinstance(told, DataError)

@@ -1,7 +1,6 @@
 """The table of a run as files that other programs open."""
 
 import csv
-import sys
 
 import msgspec
 import polars
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from tests.report.conftest import JUDGEMENTS, summary_of
 
 import ragstone
-from ragstone.errors import DataError, MissingExtra
+from ragstone.errors import DataError
 from ragstone.flows.export.table import MOST_IN_A_CELL, export_table, n_cut_by_excel
 from ragstone.records import Answer, Context
 from ragstone.tables.cells import FORMULA
@@ -100,12 +99,6 @@ def test_rows_of_the_run_itself_are_never_replaced(run, tmp_path):
 def test_an_unknown_ending_is_told_with_those_that_are_known(run, tmp_path):
     with pytest.raises(DataError, match=r"'.xlsx'. Use one of: .csv .parquet .jsonl .*Excel opens .csv"):
         export_table(run, tmp_path / "t.xlsx")
-
-
-def test_parquet_without_its_package_says_what_installs_it(run, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"writing Parquet .*ragstone\[parquet\]"):
-        export_table(run, tmp_path / "t.parquet")
 
 
 def test_cells_that_excel_would_cut_are_counted(write_run):
