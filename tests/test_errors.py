@@ -5,7 +5,15 @@ import inspect
 import pytest
 
 from ragstone import errors
-from ragstone.errors import MissingExtra, ModelError, RagstoneError, nearest
+from ragstone.errors import (
+    ConfigError,
+    DataError,
+    MissingExtra,
+    ModelError,
+    RagstoneError,
+    explaining,
+    nearest,
+)
 from ragstone.llm import CallFailed
 
 
@@ -32,6 +40,17 @@ def test_a_failed_call_is_an_error_of_the_model_that_carries_the_rows_status():
 def test_a_missing_extra_names_the_command():
     message = "reading a.parquet needs an optional package. Install it with: pip install 'ragstone[parquet]'"
     assert str(MissingExtra("reading a.parquet", "parquet")) == message
+
+
+def test_what_a_file_failed_with_is_told_with_what_to_do():
+    told = r"^f: cannot be written \(No space\)\. Make room\.$"
+    with pytest.raises(DataError, match=told), explaining("f: cannot be written", "Make room."):
+        raise OSError(28, "No space")
+    of = explaining("f: no number", "", ValueError, KeyError, error=ConfigError)
+    with pytest.raises(ConfigError, match=r"^f: no number \(x\)\.$"), of:
+        raise ValueError("x")
+    with pytest.raises(OSError, match="other"), explaining("f: no number", "", ValueError):
+        raise OSError("other")
 
 
 @pytest.mark.parametrize(

@@ -289,9 +289,3 @@ def test_preferences_are_graded_with_ties_and_rank_no_systems():
     assert card.agreement["exact agreement"].value == 0.75
     assert card.ranking is None
     assert [group.name for group in card.by_system] == ["a vs b", "a vs c"]
-
-
-def test_whole_card_survives_json():
-    judgements, labels = several_systems({"a": (30, 20), "b": (20, 28)})
-    card = card_of(judgements, told(labels, lang="en"))
-    assert msgspec.json.decode(msgspec.json.encode(card), type=ReportCard) == card

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.support.doors import Model, door_to
+from tests.support.doors import Model, door_to, stubbed
 from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
@@ -16,7 +16,6 @@ from ragstone.judging.critic import (
     render_critics,
 )
 from ragstone.llm import CallFailed
-from ragstone.llm.stub_reply import stub_reply
 
 GOOD = """
 name = "plain"
@@ -201,10 +200,9 @@ async def test_a_score_off_the_scale_is_unparsable(score, tmp_path):
 
 @pytest.mark.parametrize("one_call", [True, False])
 async def test_a_made_up_reply_of_a_forecast_is_a_score(one_call):
-    async def ask(prompt):
-        return stub_reply(prompt)
-
-    found = await criticise(load_critics(critic_names()), INPUTS, ask=ask, secret=SECRET, one_call=one_call)
+    found = await criticise(
+        load_critics(critic_names()), INPUTS, ask=stubbed, secret=SECRET, one_call=one_call
+    )
     assert {one.status for one in found} == {"scored"}
 
 

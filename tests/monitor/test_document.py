@@ -3,7 +3,7 @@
 import datetime
 
 import pytest
-from rich.console import Console
+from tests.report.surfaces import shown
 
 from ragstone.config import MonitorSection
 from ragstone.monitor.document import held_words, monitor_document
@@ -12,7 +12,6 @@ from ragstone.monitor.logged import Reader
 from ragstone.monitor.look import look_at
 from ragstone.monitor.store import MonitorStore
 from ragstone.report.render.markdown import render_markdown
-from ragstone.report.render.terminal import render_terminal
 
 
 @pytest.fixture
@@ -39,15 +38,8 @@ def look(tmp_path):
         return look_at(store, section, today=datetime.date(2026, 1, 3), judges=["good"])
 
 
-def shown(look):
-    console = Console(width=100, record=True)
-    with console.capture() as captured:
-        console.print(render_terminal(monitor_document(look)))
-    return captured.get()
-
-
 def test_means_stand_beside_their_denominators_and_the_judges_that_differ(look):
-    lines = [line.split() for line in shown(look).splitlines()]
+    lines = [line.split() for line in shown(monitor_document(look)).splitlines()]
     # Wilson of 1 of 1: 1 / (1 + 1.96²) = 0.207 to 1; of 0 of 1 the mirror image.
     assert [
         "good",
@@ -72,13 +64,13 @@ def test_how_much_there_is_is_told(look):
     assert held["in the log"] == "4 exchanges, 2026-01-01 to 2026-01-02"
     assert held["without a time"] == "1 exchange, left out of trends and means"
     assert held["in the sample"] == "4 (100 %), 0 judged by all, 4 left"
-    assert "in the log: 4 exchanges, 2026-01-01 to 2026-01-02" in shown(look)
+    assert "in the log: 4 exchanges, 2026-01-01 to 2026-01-02" in shown(monitor_document(look))
 
 
 def test_an_empty_store_says_what_to_give_it(tmp_path):
     with MonitorStore(tmp_path, key=b"key") as store:
         empty = look_at(store, MonitorSection(), today=datetime.date(2026, 1, 3), judges=[])
-    assert "Give it a log: `ragstone watch LOG`" in shown(empty)
+    assert "Give it a log: `ragstone watch LOG`" in shown(monitor_document(empty))
 
 
 def test_markdown_holds_means_and_the_numbers_of_every_chart(look):

@@ -23,14 +23,6 @@ def test_the_day_that_is_not_over_is_left_out():
     assert len(one.sums) == 1
 
 
-def test_neither_the_order_nor_the_number_of_cells_matters():
-    whole = days([0.8] * 5)
-    parts = [*(cell(at, 400, 300) for at in range(5))]
-    parts += [cell(at, 500, int(one.wx) - 300) for at, one in enumerate(whole)]
-    for found in (streams_of(parts, LATER), streams_of(parts[::-1], LATER)):
-        assert found[0].sums.tolist() == streams_of(whole, LATER)[0].sums.tolist()
-
-
 def test_blocks_by_hand():
     """14 days of 100 with 80 right, then one of 400 with 300 right.
 

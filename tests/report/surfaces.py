@@ -3,6 +3,7 @@
 import io
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console
 from tests.report.test_page import Page
 
@@ -32,11 +33,13 @@ from ragstone.statistics import Estimate
 
 
 def shown(document: ReportDocument, width: int = 100) -> str:
-    """Return what a terminal shows."""
+    """Return what a terminal shows, which is no wider than it."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(render_terminal(document))
     assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    text = console.file.getvalue()
+    assert max(map(cell_len, text.splitlines()), default=0) <= width
+    return text
 
 
 def page_text(document: ReportDocument) -> str:

@@ -1,8 +1,7 @@
 """The words of what cascades save and of what fitted ones are expected to do."""
 
-import io
-
 import pytest
+from tests.report.surfaces import shown as surface
 
 from ragstone.judging.combined import CascadeJudge
 from ragstone.judging.fields import Member
@@ -10,7 +9,6 @@ from ragstone.judging.fitting import CascadeFit, FitFigures
 from ragstone.judging.savings import CascadeSavings, MemberWork
 from ragstone.records import Usage
 from ragstone.report.cascades import fit_document, savings_line
-from ragstone.report.render.terminal import render_terminal
 from ragstone.statistics import Estimate
 
 
@@ -110,11 +108,7 @@ def fitted(**changes):
 
 
 def shown(fit):
-    from rich.console import Console
-
-    page = io.StringIO()
-    Console(file=page, width=100, highlight=False).print(render_terminal(fit_document(fit)))
-    return page.getvalue()
+    return surface(fit_document(fit))
 
 
 def test_a_fit_shows_thresholds_agreement_and_what_it_takes():

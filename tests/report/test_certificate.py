@@ -1,4 +1,3 @@
-import io
 import re
 from collections import Counter
 from pathlib import Path
@@ -6,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
+from tests.report.surfaces import shown as surface
 from tests.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.builds import build_of, candidate, facts, measured, passage, ten
 from tests.support.golden import check_golden
@@ -19,7 +18,6 @@ from ragstone.records import Usage
 from ragstone.report.certificate import certificate_document, render_certificate, write_certificate
 from ragstone.report.certificate_rows import embed_candidates
 from ragstone.report.certificate_words import bars, next_steps, spent
-from ragstone.report.render.terminal import render_terminal
 from ragstone.report.run import read_certificate
 from ragstone.version import __version__
 
@@ -29,9 +27,8 @@ def page_of(built):
 
 
 def shown(certificate, width=100):
-    out = io.StringIO()
-    Console(file=out, width=width).print(render_terminal(certificate_document(certificate)))
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+    text = surface(certificate_document(certificate), width)
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def as_it_was(name, found):

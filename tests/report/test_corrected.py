@@ -1,14 +1,12 @@
 import msgspec
 import pytest
-from rich.console import Console
 from tests.report.conftest import MODEL, interval
+from tests.report.surfaces import shown
 from tests.report.test_page import read
 
 from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.report.corrected import corrected_document, corrected_line, corrected_of, halving
-from ragstone.report.document import ReportDocument
 from ragstone.report.findings import findings
-from ragstone.report.render.terminal import render_terminal
 from ragstone.report.run_report import run_document
 
 
@@ -36,16 +34,8 @@ def mean(**changed):
     return msgspec.structs.replace(made, sentence=sentence_of(made))
 
 
-def shown(group):
-    group = render_terminal(group) if isinstance(group, ReportDocument) else group
-    console = Console(width=80, color_system=None)
-    with console.capture() as capture:
-        console.print(group)
-    return capture.get()
-
-
 def test_corrected_mean_stands_between_the_judges_and_that_of_the_labels():
-    text = shown(corrected_document([mean()]))
+    text = shown(corrected_document([mean()]), 80)
     row = next(line for line in text.splitlines() if "600" in line)
     assert " ".join(row.split()) == "rag 0.90 0.80 0.75 to 0.84 0.79 0.70 to 0.86 100 of 600"
     assert "the judge gives 0.900, which is too high. With the judge, 100" in " ".join(text.split())
@@ -55,7 +45,7 @@ def test_corrected_mean_stands_between_the_judges_and_that_of_the_labels():
 
 
 def test_scores_on_another_scale_are_marked():
-    text = shown(corrected_document([mean(raw=interval(63, 60, 66, 600), same_unit=False)]))
+    text = shown(corrected_document([mean(raw=interval(63, 60, 66, 600), same_unit=False)]), 80)
     assert "63.0*" in text
     assert "* on another scale than the labels" in text
 
@@ -73,7 +63,7 @@ def test_run_says_where_a_corrected_mean_is_on_another_scale_than_the_judges(sum
 
 
 def test_few_of_many_sentences_are_shown_and_every_mean():
-    text = shown(corrected_document([mean(system=f"system {n}") for n in range(6)]))
+    text = shown(corrected_document([mean(system=f"system {n}") for n in range(6)]), 80)
     assert text.count("People would give") == 3
     assert text.count("100 of 600") == 6
 
@@ -98,9 +88,9 @@ def test_each_mean_of_a_run_has_its_corrected_one_beside_it(summary):
     ours = [metric for metric in summary.metrics if corrected_of(metric, with_labels)]
     assert [(one.judge, one.system) for one in ours] == [("correctness", "rag")]
     assert corrected_line(found) == "corrected: 0.80 (0.75 to 0.84)"
-    text = shown(render_terminal(run_document(with_labels)))
+    text = shown(run_document(with_labels), 80)
     assert "corrected: 0.80" in text
-    assert "corrected:" not in shown(render_terminal(run_document(summary)))
+    assert "corrected:" not in shown(run_document(summary), 80)
     first = (
         "People would give 0.800 (95 % interval 0.750 to 0.840); the judge gives 0.900, which is too high."
     )

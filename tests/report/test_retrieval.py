@@ -1,24 +1,18 @@
-import io
-
 import msgspec
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 from tests.report.conftest import WriteRun
+from tests.report.surfaces import shown as surface
 
 from ragstone.records import Evidence, Question, Ranking, RankingItem
 from ragstone.report.page import write_report
-from ragstone.report.render.terminal import render_terminal
 from ragstone.report.retrieval import remarks, retrieval_document
 from ragstone.retrieval.evaluate import evaluate_rankings
 from ragstone.retrieval.summary import RetrievalSummary
 
 
-def shown(row: RetrievalSummary, width: int = 80) -> str:
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(render_terminal(retrieval_document(row)))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+def shown(row: RetrievalSummary) -> str:
+    return surface(retrieval_document(row), 80)
 
 
 def words(row: RetrievalSummary) -> str:

@@ -1,25 +1,18 @@
-import io
-
 import msgspec
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 from tests.report.conftest import card, judgement, summary_of
+from tests.report.surfaces import shown as surface
 
 from ragstone.judging import summarise
 from ragstone.records import Judgement
 from ragstone.report.render.markdown import render_markdown
-from ragstone.report.render.terminal import render_terminal
 from ragstone.report.run_report import pull_request_document, run_document
 from ragstone.report.summary import RunSummary
 
 
 def shown(summary: RunSummary, width: int = 80) -> str:
-    """Return what a terminal of this width would show, without colours."""
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(render_terminal(run_document(summary)))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return surface(run_document(summary), width)
 
 
 def words(summary: RunSummary) -> str:

@@ -1,13 +1,10 @@
-import io
-
 import msgspec
 from rich.cells import cell_len
-from rich.console import Console
 from tests.report.conftest import VERDICTS, judgement, summary_of
+from tests.report.surfaces import shown
 
 from ragstone.records import Verdict
 from ragstone.report.judged import judged_document
-from ragstone.report.render.terminal import render_terminal
 
 CLAIMS = [
     Verdict(id=1, statement="Fungicide treats rust.", supported=False, of="answer"),
@@ -21,9 +18,7 @@ CONTEXTS = [
 
 
 def printed(summary, width=80):
-    console = Console(width=width, file=io.StringIO())
-    console.print(render_terminal(judged_document(summary)))
-    return console.file.getvalue()
+    return shown(judged_document(summary), width)
 
 
 def lines(*rows):

@@ -1,14 +1,11 @@
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk, Question
 from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
-from ragstone.retrieval.ranks import top_hits_of_rows
 from ragstone.retrieval.search import RETRIEVERS, build_search, indexed_text
 
 TEXTS = ["maize needs water", "wheat needs sun", "cats sleep", "maize and wheat and maize"]
@@ -120,13 +117,6 @@ async def test_questions_with_the_same_text_are_embedded_once():
 
 async def test_a_corpus_without_words_answers_nothing():
     assert await found("bm25", "maize", texts=["!!!", "..."]) == []
-
-
-@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1), st.integers(1, 12))
-@settings(deadline=None)
-def test_top_hits_are_a_stable_sort_cut_at_k(scores, k):
-    expected = sorted(enumerate(scores), key=lambda hit: -hit[1])[:k]
-    assert top_hits_of_rows(np.array([scores], dtype=np.float32), k) == [expected]
 
 
 async def test_an_unknown_retriever_names_the_nearest():

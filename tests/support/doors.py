@@ -10,8 +10,9 @@ from typing import Annotated
 import msgspec
 
 from ragstone.config import ModelSettings, Price
-from ragstone.llm import Budget, Caps, Door, Ledger, Message, Prompt
+from ragstone.llm import Budget, Caps, Door, Ledger, Message, Prompt, Reply
 from ragstone.llm.prompt import Completion
+from ragstone.llm.stub_reply import stub_reply
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage
 
@@ -64,6 +65,11 @@ class Model:
         if isinstance(now, Exception):
             raise now
         return now if isinstance(now, Completion) else Completion(text=now, usage=Usage(input=10, output=5))
+
+
+async def stubbed(prompt: Prompt) -> Reply:
+    """Answer as a forecast does, with a reply that is made up."""
+    return stub_reply(prompt)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from tests.support.fake_retriever import Answered, serving
 from ragstone.config import HttpSystem
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import CallFailed
-from ragstone.llm.transport import AppFailed, Unreachable
+from ragstone.llm.transport import AppFailed
 from ragstone.records import Context, Question
 from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.said import SystemReply
@@ -167,11 +167,6 @@ async def test_a_wrong_key_or_address_ends_everything_unless_something_was_answe
     fake.script = lambda asked: replies.pop(0)
     with pytest.raises(AppFailed, match=message):
         await ask(fake, times=2)
-
-
-async def test_nobody_there_is_told_without_the_password(fake):
-    with pytest.raises(Unreachable, match=r"\[systems.mine\] .*cannot be reached .* and is url right"):
-        await ask(fake, url="http://me:word@127.0.0.1:9/ask")
 
 
 @pytest.mark.parametrize(

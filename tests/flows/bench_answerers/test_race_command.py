@@ -4,9 +4,9 @@ import json
 
 import msgspec
 import pytest
-from rich.console import Console
 from tests.flows.bench_answerers.test_command import write_grid
 from tests.flows.bench_answerers.test_grid import with_grid, write_settings
+from tests.report.surfaces import shown as surface
 from tests.support.answering_models import case_files, reading
 from tests.support.command import ragstone
 from tests.support.fake_openai import serving
@@ -16,7 +16,6 @@ from ragstone.errors import ConfigError
 from ragstone.flows.bench_answerers.grid import answer_bench_folder, bench_answerers
 from ragstone.records import Answer
 from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
-from ragstone.report.render.terminal import render_terminal
 from ragstone.tables import read_rows
 
 
@@ -67,10 +66,7 @@ def files_of(settings):
 
 
 def shown(summary):
-    console = Console(width=100, record=True, file=None, quiet=False)
-    with console.capture() as capture:
-        console.print(render_terminal(answer_bench_document(summary)))
-    return " ".join(capture.get().split())
+    return " ".join(surface(answer_bench_document(summary)).split())
 
 
 def test_the_worse_model_stops_under_all_conditions(finished):

@@ -1,4 +1,5 @@
 import pytest
+from tests.support.doors import stubbed
 from tests.support.scripted_judge import Scripted
 
 from ragstone.dataset.candidate import Candidate, Loss, SourcePassage, lose
@@ -12,7 +13,6 @@ from ragstone.flows.build.critique import (
 from ragstone.judging.critic import critic_names, load_critics
 from ragstone.judging.render import UNANSWERABLE
 from ragstone.llm import CallFailed, Reply
-from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Question, Usage
 
 PASSAGE = SourcePassage(
@@ -196,10 +196,7 @@ async def test_a_known_question_is_dropped_with_the_answer_that_was_given():
 
 
 async def test_a_made_up_reply_of_a_forecast_is_survived():
-    async def ask(prompt):
-        return stub_reply(prompt)
-
-    asked = await ask_closed_book(candidate(), ask=ask, secret=SECRET)
+    asked = await ask_closed_book(candidate(), ask=stubbed, secret=SECRET)
     assert asked.question.tags == {"closed_book": "unknown"}
 
 

@@ -1,13 +1,13 @@
 import msgspec
 import numpy as np
 import pytest
+from tests.support.doors import stubbed
 from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
 from ragstone.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.flows.build.extras import MOST_PAIRS, NEAREST, needs_both, pair_passages, write_negative
 from ragstone.llm import CallFailed
-from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Question
 
 
@@ -140,10 +140,7 @@ async def test_a_lost_one_and_one_of_a_single_passage_are_not_asked_about():
 
 
 async def test_a_made_up_reply_of_a_forecast_is_survived():
-    async def ask(prompt):
-        return stub_reply(prompt)
-
-    assert (await needs_both(TWO, ask=ask, secret=b"secret")).loss.reason == "single_hop"
+    assert (await needs_both(TWO, ask=stubbed, secret=b"secret")).loss.reason == "single_hop"
 
 
 TEXT = "The pump lifts 40 litres a minute. It was bought in 2019 from a dealer in Ulm."
@@ -304,8 +301,5 @@ async def test_another_sample_is_another_call(sample, temperature):
 
 
 async def test_a_negative_survives_a_made_up_reply_of_a_forecast():
-    async def ask(prompt):
-        return stub_reply(prompt)
-
-    found, _ = await written(ask=ask)
+    found, _ = await written(ask=stubbed)
     assert found.candidates[0].loss.reason == "no_evidence"

@@ -2,6 +2,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.doors import stubbed
 from tests.support.scripted_judge import Scripted
 
 from ragstone.config import BuildSection
@@ -10,7 +11,6 @@ from ragstone.flows.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.flows.build.writing import Draft, write_prompt, write_questions
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import schema_of
-from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Evidence
 
 FACTOID = DialogueTurn(style=load_style("factoid"))
@@ -202,10 +202,7 @@ async def test_two_quotations_of_one_passage_stand_in_its_order_and_the_same_one
 
 @pytest.mark.parametrize("turn", [FACTOID, HOP])
 async def test_made_up_replies_of_a_forecast_do_no_harm(turn):
-    async def ask(prompt):
-        return stub_reply(prompt)
-
-    result = await written(ask=ask, passages=TWO if turn is HOP else (passage(),), turn=turn)
+    result = await written(ask=stubbed, passages=TWO if turn is HOP else (passage(),), turn=turn)
     assert [candidate.loss.reason for candidate in result.candidates] == ["no_evidence"] * 3
 
 

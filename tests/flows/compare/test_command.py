@@ -1,11 +1,11 @@
 """`ragstone compare`: what it prints, how it ends, and what it refuses."""
 
 import json
-import os
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.report.surfaces import shown
 from tests.support.command import Ran, ragstone
 from tests.support.golden import check_golden
 from tests.support.judged_runs import answers, judged, questions, rankings, write_run
@@ -13,7 +13,7 @@ from tests.support.judged_runs import answers, judged, questions, rankings, writ
 import ragstone as api
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Question
-from ragstone.report.compare import size
+from ragstone.report.compare import comparison_document, size
 from ragstone.tables import read_rows, write_rows
 
 MODEL = "openai/gpt-4o-mini"
@@ -91,16 +91,7 @@ def test_terminal_and_markdown_are_as_they_were(folder, name, ups, downs, k, pro
 
 def test_tables_fit_80_columns(folder):
     write_pair(folder, 5, 4)
-    from rich.console import Console
-
-    from ragstone.report.compare import comparison_document
-    from ragstone.report.render.terminal import render_terminal
-
-    console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
-    with console.file:
-        console.print(render_terminal(comparison_document(api.compare("may", "july"))))
-    lines = console.export_text().splitlines()
-    assert max(len(line.rstrip()) for line in lines) <= 80
+    lines = shown(comparison_document(api.compare("may", "july")), 80).splitlines()
     row = next(line for line in lines if line.startswith("  containment: correctness"))
     assert row.split()[2:] == ["0.88", "0.90", "+0.03", "−0.12", "to", "+0.17", "cannot", "tell"]
 

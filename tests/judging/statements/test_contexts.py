@@ -183,11 +183,6 @@ prompt = "Does {answer} go beyond {contexts}?"
     assert (row.score, len(ask.prompts)) == (1.0, 1)
 
 
-async def test_absent_contexts_are_not_applicable():
-    row = await sufficient(Scripted(), None)
-    assert (row.status, row.rationale) == ("not_applicable", "the row has no contexts")
-
-
 async def test_a_part_that_fails_fails_the_row():
     row = await sufficient(Scripted(CallFailed("timeout", "slow")), "x")
     assert (row.status, row.score) == ("timeout", None)
