@@ -60,6 +60,8 @@ def test_citations_must_be_of_contexts_that_are_there():
         "cites [3], and there are 2 contexts",
     )
     assert outcome("cites_sources", answer="Clover.", contexts=contexts)[0] == 0
+    # A mark is what the judge `citations` takes for one.
+    assert outcome("cites_sources", answer="Clover (Source 2), in rows[3] = 1.", contexts=contexts)[0] == 1
     assert outcome("cites_sources", answer="Clover [1].") == ("not_applicable", "the row has no contexts")
 
 

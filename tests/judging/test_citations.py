@@ -45,6 +45,9 @@ async def judged(text, contexts=CONTEXTS, *, name="citations", ask=None):
         ("Clover fixes it [1][3][1].", (1, 3)),
         ("Clover fixes it [1-3].", (1, 2, 3)),
         ("Clover fixes it [3-1].", (3, 1)),
+        ("Clover fixes it [1 and 3].", (1, 3)),
+        ("El trébol lo fija [fuentes 1 y 3].", (1, 3)),
+        ("البرسيم يثبت النيتروجين [المصدر 1 و2].", (1, 2)),
         ("Clover fixes it¹ and more².", (1, 2)),
         ("Clover fixes it.¹,³", (1, 3)),
         ("Clover fixes it [^2].\n\n[^2]: A note.", (2,)),
@@ -78,7 +81,7 @@ def test_a_mark_in_any_form_cites_its_contexts(text, cited):
         "Then we set rows[1] = 7 and go.",
         "Sown in spring [2019] by all (2020).",
         "The field has 10 km² and 10⁶ plants.",
-        "It was sown [sic] in May (1).",
+        "It was sown [sic] in May (1) [1e3].",
         "It was sown in May [] and [ ].",
     ],
 )

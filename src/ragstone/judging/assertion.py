@@ -9,6 +9,7 @@ import msgspec
 
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest, optional_package
+from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.combined import CombinedJudge, MemberVerdict, hear, member_name, with_members
 from ragstone.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Scale
 from ragstone.judging.finding import Finding, JudgeContext, lacks, not_applicable
@@ -17,7 +18,6 @@ from ragstone.llm import CallFailed
 from ragstone.records import Answer
 
 EXPECT = "expect"  # the column of a question that says what its answer must be
-CITATION = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4}){0,99})\]")
 SHOWN = 5  # things that a reason names
 
 Verdict = tuple[bool, str]
@@ -80,13 +80,14 @@ def at_most(value: float, expected: float) -> Verdict:
     return value <= expected, f"{value:g}, at most {expected:g}"
 
 
-def cites_sources(answer: str, contexts: Sequence[str], expected: float) -> Verdict:
-    """True if at least so many different contexts are cited as `[n]`, and none that is not there."""
-    cited = {int(number) for found in CITATION.findall(answer) for number in found.split(",")}
-    wrong = sorted(number for number in cited if not 1 <= number <= len(contexts))
+def cites_sources(contexts: Sequence[str], row: Answer, expected: float) -> Verdict:
+    """True if at least so many different contexts are cited, and none that is not there."""
+    statements = cited_statements(row.answer, row.contexts or [])
+    wrong = [name for one in statements for name in one.dangling]
     if wrong:
         return False, f"cites [{wrong[0]}], and there are {len(contexts)} contexts"
-    return len(cited) >= expected, f"cites {len(cited)} of {len(contexts)} contexts, at least {expected:g}"
+    n_cited = len({number for one in statements for number in one.cited})
+    return n_cited >= expected, f"cites {n_cited} of {len(contexts)} contexts, at least {expected:g}"
 
 
 def _texts(expected: str | Sequence[str]) -> list[str]:
@@ -117,7 +118,7 @@ CHECKS: dict[str, AssertionRule] = {
     "max_latency": AssertionRule(at_most, ("latency_s",), float, "seconds"),
     "max_cost": AssertionRule(at_most, ("cost_usd",), float, "US dollars"),
     "max_words": AssertionRule(max_words, ("answer",), float, "a number of words"),
-    "cites_sources": AssertionRule(cites_sources, ("answer", "contexts"), float, "how many sources", usual=1),
+    "cites_sources": AssertionRule(cites_sources, ("contexts", "row"), float, "how many sources", usual=1),
 }
 THRESHOLD = "threshold"
 

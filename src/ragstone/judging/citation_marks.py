@@ -16,12 +16,19 @@ MOST_RANGE = 100  # contexts that `[1-100]` cites
 YEARS = range(1000, 3000)  # in brackets: no mark, unless there are so many contexts
 
 _COUNT = r"\^?\d{1,4}+"
-_COUNTS = rf"{_COUNT}(?:\s{{0,2}}+[,;،、，；\-–—]\s{{0,2}}+{_COUNT})*+"
-_WORD = r"(?i:doc(?:ument)?|passage|source|context|ref(?:erence)?)s?[.:]?\s{0,2}#?"
-_MARK = re.compile(
+_AND = r"(?:\s{0,2}+[,;،、，；\-–—]\s{0,2}+|\s{1,2}+(?:(?:and|y|et|und|e|और|na)\s|و)\s?+)"
+_COUNTS = rf"{_COUNT}(?:{_AND}{_COUNT})*+"
+_WORD = (
+    r"(?i:doc(?:ument[eo]?)?|dokument|passage|pasaje|extrait|source|fuente|quelle|chanzo|kifungu|स्रोत|अंश"
+    r"|(?:ال)?(?:مصدر|مقطع)|[ck]ontext[eo]?|ref(?:erence)?)s?[.:]?\s{0,2}#?"
+)
+NUMBERED_MARK = (
     rf"(?:\[(?=\[))?[\[［【〔]\s{{0,2}}+(?:{_WORD})?(?P<square>{_COUNTS})(?:†[^\]】\n]{{0,80}}+)?\s{{0,2}}+[\]］】〕]"
     r"\]?+(?:\([^\s()]{1,300}+\))?"
     rf"|[(（]\s{{0,2}}+{_WORD}(?P<round>{_COUNTS})\s{{0,2}}+[)）]"
+)
+_MARK = re.compile(
+    rf"{NUMBERED_MARK}"
     r"|\[\^(?P<label>[^\]\s]{1,40}+)\]"
     r"|(?:(?<=[^\W\d_]{2})(?<!\b[kcdmnµμ]m)(?<!\bft)|(?<=[.!?,;。！？”»)\]]))(?P<raised>[⁰¹²³⁴-⁹]{1,3}+(?:[,˒][⁰¹²³⁴-⁹]{1,3}+)*+)"
     r"|[\[(（【［](?P<title>[^\[\]()（）【】［］\n¹²³⁰⁴-⁹]{1,200}+)[\])）】］]"
@@ -144,12 +151,17 @@ def _meant(
 
 
 def _numbers(found: re.Match[str]) -> Iterator[int]:
-    """Yield the numbers of a mark, those within a range too; digits of any script."""
+    """Yield the numbers of a mark; digits of any script."""
     if found["raised"]:
         for raised in found["raised"].replace("˒", ",").split(","):
             yield int("".join(str(unicodedata.digit(digit)) for digit in raised))
         return
-    counts = list(re.finditer(r"\d+", found["square"] or found["round"] or found["label"]))
+    yield from counted(found["square"] or found["round"] or found["label"])
+
+
+def counted(text: str) -> Iterator[int]:
+    """Yield the numbers that stand between the brackets of a mark, those within a range too."""
+    counts = list(re.finditer(r"\d+", text))
     yield int(counts[0][0])
     for before, after in pairwise(counts):
         low, high = int(before[0]), int(after[0])

@@ -14,7 +14,13 @@ from ragstone.assistant.answering.sentences import marks_before_ends, marks_in, 
         ("Sow [^5].", [5]),
         ("बोएं [१].", [1]),
         ("ازرع [٢].", [2]),
+        ("Sow (Passage 2).", [2]),
+        ("Siembra [fuente 1 y 3].", [1, 3]),
+        ("बोएं [स्रोत 1 और 2].", [1, 2]),
+        ("Panda [kifungu 2].", [2]),
+        ("Sow [2-4].", [2, 3, 4]),
         ("Sow (1) in 2 rows [a].", []),
+        ("Sow as in [table 2] since [2019].", []),
     ],
 )
 def test_marks_are_read_as_models_write_them(text, numbers):

@@ -5,10 +5,9 @@ import re
 import msgspec
 
 from ragstone.corpus.sentences import sentence_spans
+from ragstone.judging.citation_marks import NUMBERED_MARK, counted
 
-_NUMBERS = r"\d{1,3}+(?:\s*+(?:,|;|،|and|y|et|و|और|na)\s*+\d{1,3}+)*+"
-_WORD = r"(?:[^\W\d_]{1,12}+\.?+\s++)?+"  # "passage 1", "source 2", in whatever language
-MARK = re.compile(rf"(?:(?<!\s)\s++)?+[\[【]\s*+\^?+{_WORD}{_NUMBERS}\s*+[\]】]")
+MARK = re.compile(rf"(?:(?<!\s)\s++)?+(?!\[\d{{4}}\])(?:{NUMBERED_MARK})")  # a year in brackets is none
 _END = re.compile(r"(?<![.!?…।۔؟:;])[.!?…।۔؟:;]++[\"'”’»)\]*_]*+\s*+$")
 _MISPLACED = re.compile(
     rf"(?P<end>(?<![.!?…।۔؟])[.!?…।۔؟]++[\"'”’»)*_]*+)(?P<marks>(?:{MARK.pattern})+)(?P<after>\s|$)"
@@ -17,8 +16,10 @@ _MISPLACED = re.compile(
 
 def marks_in(text: str) -> list[int]:
     """Return the numbers of the marks in a text, each once, in order of first use; digits of any script."""
-    found = (int(number) for mark in MARK.finditer(text) for number in re.findall(r"\d{1,3}", mark[0]))
-    return list(dict.fromkeys(found))
+    marks = MARK.finditer(text)
+    return list(
+        dict.fromkeys(number for mark in marks for number in counted(mark["square"] or mark["round"]))
+    )
 
 
 def without_marks(text: str) -> str:
