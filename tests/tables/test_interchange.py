@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from ragstone.errors import DataError
 from ragstone.records import Answer, Context, Question, Usage
 from ragstone.tables import parse_rows, read_rows
-from ragstone.tables.interchange.openinference import nested
-from ragstone.tables.interchange.values import answer_in, contexts_in, question_in, seconds_at
+from ragstone.tables.interchange.values import answer_in, contexts_in, nested, question_in, seconds_at
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "interchange"
 WHEAT = Context(text="Wheat is sown in October.")

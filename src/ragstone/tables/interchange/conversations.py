@@ -11,7 +11,8 @@ from ragstone.records import Answer, Role
 from ragstone.tables.calls import CALLS, step_row
 from ragstone.tables.columns import as_contexts
 from ragstone.tables.interchange.marks import messages_in
-from ragstone.tables.interchange.values import content_in, fields_in, objects_in, role_in, role_name
+from ragstone.tables.interchange.messages import answer_call, plain_messages
+from ragstone.tables.interchange.values import content_in, objects_in, role_in, role_name
 from ragstone.tables.names import accepted_names
 
 NO_REPLY = "the conversation has no reply of the assistant"
@@ -74,8 +75,7 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
     """
     turns: list[dict[str, Any]] = []
     open_calls: dict[str, dict[str, Any]] = {}
-    for place, message in enumerate(messages, 1):
-        fields = fields_in(message)
+    for place, fields in enumerate(plain_messages(messages), 1):
         role = role_in(fields)
         if role is None:
             known = ", ".join(get_args(Role))
@@ -87,9 +87,10 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
         calls = [_step(call, open_calls) for name in CALLS for call in objects_in(fields.get(name))]
         if calls:
             turn["tool_calls"] = calls
-        call = open_calls.get(str(fields.get("tool_call_id"))) if role == "tool" else None
-        if call is not None and "result" not in call:
-            call["result"] = turn["content"]
+            for call in calls if fields.get("thought") else ():
+                call.setdefault("thought", fields["thought"])
+        if role == "tool":
+            answer_call(open_calls.get(str(fields.get("tool_call_id"))), fields, turn["content"])
         turns.append(turn)
     return turns
 

@@ -8,20 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.tables.interchange.marks import is_observation
-from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of
+from ragstone.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of
+from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.tables.interchange.values import (
     amount_in,
-    answer_in,
     contexts_in,
     count_in,
     decoded,
     notes_in,
     objects_in,
-    question_in,
     seconds_at,
 )
 
-_KINDS: Mapping[str, Kind] = {"GENERATION": "model", "RETRIEVER": "retriever", "EMBEDDING": "embedding"}
+_KINDS: Mapping[str, Kind] = {
+    "GENERATION": "model",
+    "RETRIEVER": "retriever",
+    "EMBEDDING": "embedding",
+    "TOOL": "tool",
+}
 _INPUT = ("input", "promptTokens", "prompt_tokens", "inputUsage", "inputTokens", "input_tokens")
 _OUTPUT = ("output", "completionTokens", "completion_tokens", "outputUsage", "outputTokens", "output_tokens")
 _CACHED = ("input_cached_tokens", "cache_read_input_tokens", "input_cache_read")
@@ -48,8 +52,9 @@ def _trace(number: int, raw: Mapping[str, Any]) -> TraceStep:
         number=number,
         trace=_id(raw.get("id")),
         kind="trace",
-        asked=question_in(raw.get("input")),
-        answered=_answer(raw),
+        asked=asked_in(raw.get("input")),
+        answered=answered_in(raw.get("output")),
+        calls=calls_of(messages_of(raw.get("output"))),
         started=seconds_at(raw.get("timestamp")),
         latency_s=amount_in(raw.get("latency")),
         tokens=_tokens(raw),
@@ -66,15 +71,20 @@ def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
     latency = amount_in(raw.get("latency"))
     if latency is None and begun is not None and ended is not None:
         latency = max(0.0, round(ended - begun, 6))
+    told = {"tool": raw.get("name"), "arguments": decoded(raw.get("input")), "result": raw.get("output")}
     names = ("providedModelName", "provided_model_name", "model")
     return TraceStep(
         number=number,
         trace=_id(raw.get("traceId", raw.get("trace_id"))),
         id=_id(raw.get("id")),
         parent=_id(raw.get("parentObservationId", raw.get("parent_observation_id"))),
+        name=_id(raw.get("name")),
         kind=kind,
-        asked=question_in(raw.get("input")),
-        answered=_answer(raw),
+        asked=None if kind == "tool" else asked_in(raw.get("input")),
+        answered=None if kind == "tool" else answered_in(raw.get("output")),
+        call=tool_call(told, error=_error(raw), seconds=latency) if kind == "tool" else None,
+        calls=calls_of(messages_of(raw.get("input" if kind == "model" else "output"))),
+        chosen=calls_of(messages_of(raw.get("output"))) if kind == "model" else (),
         contexts=(contexts_in(raw.get("output")) or []) if kind == "retriever" else None,
         started=begun,
         latency_s=latency,
@@ -91,7 +101,9 @@ def _notes(raw: Mapping[str, Any]) -> dict[str, Any]:
     versions = (raw.get("promptVersion"), raw.get("prompt_version"), raw.get("version"))
     version = next((one for one in versions if isinstance(one, str | int) and one != ""), None)
     given = {} if version is None else {"prompt_version": version}
-    return {**notes_in(raw.get("tags")), **notes_in(raw.get("metadata")), **given}
+    names = (("session_id", "sessionId"), ("user_id", "userId"))
+    who = {name: str(one) for name, other in names if (one := raw.get(name) or raw.get(other))}
+    return {**notes_in(raw.get("tags")), **notes_in(raw.get("metadata")), **given, **who}
 
 
 def _feedback(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,10 +125,6 @@ def _kind(raw: Mapping[str, Any]) -> Kind:
 
 def _id(value: object) -> str | None:
     return str(value) if value else None
-
-
-def _answer(raw: Mapping[str, Any]) -> str | None:
-    return None if raw.get("output") is None else answer_in(raw["output"])
 
 
 def _error(raw: Mapping[str, Any]) -> str | None:

@@ -53,6 +53,13 @@ def _is_trace(raw: Mapping[str, Any]) -> bool:
     return told and not names & _NOT_LANGFUSE
 
 
+def is_run(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a run of LangSmith, or a trace or a span of OpenAI's Agents SDK."""
+    if raw.get("object") in ("trace", "trace.span"):
+        return True
+    return "run_type" in raw and bool(raw.keys() & {"inputs", "outputs", "trace_id", "child_runs"})
+
+
 def is_deepeval(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a test run, or a test case in deepeval's names."""
     run = raw.get("testRunData", raw)
@@ -86,7 +93,8 @@ def messages_in(raw: Mapping[str, Any]) -> str | None:
 
 
 def _are_messages(value: object) -> bool:
-    return isinstance(value, list) and any(
-        isinstance(one, Mapping) and any(str(one.get(name)).casefold() in ROLES for name in ROLE_NAMES)
-        for one in value
-    )
+    if not isinstance(value, list):
+        return False
+    objects = (one for one in value if isinstance(one, Mapping))
+    inside = (one["kwargs"] if isinstance(one.get("kwargs"), Mapping) else one for one in objects)
+    return any(str(one.get(name)).casefold() in ROLES for one in inside for name in (*ROLE_NAMES, "type"))

@@ -1,35 +1,102 @@
-"""Spans after the conventions of OpenInference, as Phoenix exports them (its client 3.5, conventions 0.1).
+"""Spans after the conventions of OpenTelemetry for generative AI (0.1 and before) and of OpenInference (0.1).
 
-Three shapes: the data frame of `get_spans_dataframe` (columns `context.trace_id`, `attributes.input.value`),
-the spans of `get_spans` and Phoenix's REST interface (objects with `context` and `attributes`), and OTLP JSON
-(`resourceSpans`), which any collector of OpenTelemetry writes.
+Three shapes: the data frame of Phoenix's `get_spans_dataframe` (columns `context.trace_id`,
+`attributes.input.value`), the spans of `get_spans` and Phoenix's REST interface (its client 3.5; objects with
+`context` and `attributes`), and OTLP JSON (`resourceSpans`), which any collector of OpenTelemetry writes. The
+names that OpenLLMetry and Vercel's AI SDK give their attributes are read too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.tables.columns import as_list
-from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of
+from ragstone.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of, plain_messages
+from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.tables.interchange.values import (
     amount_in,
-    answer_in,
     context_in,
     count_in,
     decoded,
     fields_in,
+    nested,
     notes_in,
     objects_in,
-    question_in,
     seconds_at,
 )
 
+Path = tuple[str, ...]
+
+# Where the attributes of a span tell what it is; the first that is known is taken.
+_KIND_AT: tuple[Path, ...] = (
+    ("openinference", "span", "kind"),
+    ("gen_ai", "operation", "name"),
+    ("traceloop", "span", "kind"),
+    ("ai", "operationId"),
+    ("llm", "request", "type"),
+)
 _KINDS: Mapping[str, Kind] = {
-    "LLM": "model",
-    "RETRIEVER": "retriever",
-    "RERANKER": "reranker",
-    "EMBEDDING": "embedding",
+    **dict.fromkeys(("llm", "chat", "text_completion", "generate_content", "completion"), "model"),
+    **dict.fromkeys(("ai.generatetext.dogenerate", "ai.streamtext.dostream"), "model"),
+    **dict.fromkeys(("retriever", "retrieval"), "retriever"),
+    **dict.fromkeys(("embedding", "embeddings", "ai.embed"), "embedding"),
+    **dict.fromkeys(("tool", "execute_tool", "ai.toolcall"), "tool"),
+    "reranker": "reranker",
 }
-_DOCUMENTS = {"retriever": ("retrieval", "documents"), "reranker": ("reranker", "output_documents")}
+_DOCUMENTS: Mapping[str, tuple[Path, ...]] = {
+    "retriever": (("retrieval", "documents"), ("gen_ai", "retrieval", "documents")),
+    "reranker": (("reranker", "output_documents"),),
+}
+_MESSAGES: Mapping[str, tuple[Path, ...]] = {
+    "input": (
+        ("llm", "input_messages"),
+        ("gen_ai", "input", "messages"),
+        ("gen_ai", "prompt"),
+        ("ai", "prompt", "messages"),
+    ),
+    "output": (("llm", "output_messages"), ("gen_ai", "output", "messages"), ("gen_ai", "completion")),
+}
+_VALUES: Mapping[str, tuple[Path, ...]] = {
+    "input": (
+        ("input", "value"),
+        ("traceloop", "entity", "input"),
+        ("gen_ai", "retrieval", "query", "text"),
+        ("ai", "prompt"),
+    ),
+    "output": (("output", "value"), ("traceloop", "entity", "output"), ("ai", "response", "text")),
+}
+_TOOL: Mapping[str, tuple[Path, ...]] = {
+    "tool": (
+        ("gen_ai", "tool", "name"),
+        ("tool", "name"),
+        ("ai", "toolCall", "name"),
+        ("traceloop", "entity", "name"),
+    ),
+    "id": (("gen_ai", "tool", "call", "id"), ("tool_call", "id"), ("tool", "id"), ("ai", "toolCall", "id")),
+    "arguments": (
+        *(
+            ("gen_ai", "tool", "call", "arguments"),
+            ("tool_call", "function", "arguments"),
+            ("tool_arguments",),
+        ),
+        *(("ai", "toolCall", "args"), *_VALUES["input"][:2], ("tool", "parameters")),
+    ),
+    "result": (
+        ("gen_ai", "tool", "call", "result"),
+        ("tool_response",),
+        ("ai", "toolCall", "result"),
+        *_VALUES["output"][:2],
+    ),
+}
+_MODEL: tuple[Path, ...] = (
+    ("llm", "model_name"),
+    ("gen_ai", "request", "model"),
+    ("gen_ai", "response", "model"),
+)
+_WHO: Mapping[str, tuple[Path, ...]] = {
+    "session_id": (("session", "id"), ("gen_ai", "conversation", "id")),
+    "user_id": (("user", "id"), ("enduser", "id")),
+}
+_ROLES = {"system", "user", "assistant", "tool"}
 
 
 def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
@@ -37,7 +104,11 @@ def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[
     steps: list[TraceStep] = []
     for number, raw in rows:
         if isinstance(raw, dict):
-            steps += [_step(number, span) for span in _spans(raw)]
+            for span in _spans(raw):
+                try:
+                    steps.append(_step(number, span))
+                except RecursionError:
+                    yield number, ValueError("a span has attributes that are too deep in one another.")
         else:
             yield number, raw
     yield from answers_of(steps, where)
@@ -51,11 +122,16 @@ def _spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     ids = fields_in(raw.get("context"))
     flat = {name[11:]: value for name, value in raw.items() if name.startswith("attributes.")}
     given = fields_in(decoded(raw.get("attributes")))
+    events = objects_in(decoded(raw.get("events")))
     yield {
         **raw,
         "trace_id": ids.get("trace_id", raw.get("context.trace_id")),
         "span_id": ids.get("span_id", raw.get("context.span_id")),
-        "attributes": nested({**given, **flat}),
+        "attributes": {
+            **given,
+            **flat,
+            **_told((one.get("name"), fields_in(one.get("attributes"))) for one in events),
+        },
     }
 
 
@@ -64,9 +140,13 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for scope in objects_in(resource.get("scopeSpans")):
             for span in objects_in(scope.get("spans")):
                 status = fields_in(span.get("status"))
-                events = [_attributes(event.get("attributes")) for event in objects_in(span.get("events"))]
-                thrown = (event.get("exception.message") for event in events)
+                events = [
+                    (event.get("name"), _attributes(event.get("attributes")))
+                    for event in objects_in(span.get("events"))
+                ]
+                thrown = (said.get("exception.message") for _, said in events)
                 yield {
+                    "name": span.get("name"),
                     "trace_id": span.get("traceId"),
                     "span_id": span.get("spanId"),
                     "parent_id": span.get("parentSpanId") or None,
@@ -74,7 +154,7 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "end_time": span.get("endTimeUnixNano"),
                     "status_code": "ERROR" if str(status.get("code")) in ("2", "STATUS_CODE_ERROR") else "OK",
                     "status_message": status.get("message") or next((text for text in thrown if text), None),
-                    "attributes": nested(_attributes(span.get("attributes"))),
+                    "attributes": _attributes(span.get("attributes")) | _told(events),
                 }
 
 
@@ -92,111 +172,141 @@ def _value(typed: object) -> Any:
     return next(iter(fields.values()), None)
 
 
-def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes as objects in objects: `a.b.0.c` is c of the first of the list b of a.
-
-    Of a name that is both a value and the beginning of others, what comes first stays.
-    """
-    tree: dict[str, Any] = {}
-    for name, value in flat.items():
-        if value is None or value != value:
-            continue
-        *parts, last = str(name).split(".")
-        here = tree
-        for part in parts:
-            deeper = here.setdefault(part, {})
-            here = deeper if isinstance(deeper, dict) else {}
-        here.setdefault(last, nested(value) if isinstance(value, Mapping) else value)
-    return {name: _listed(value) for name, value in tree.items()}
+def _told(events: Iterable[tuple[object, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the attributes that older conventions wrote as events of a span: messages and prompts."""
+    told: dict[str, Any] = {}
+    for name, said in events:
+        *_, kind, last = f".{name}".rsplit(".", 2)
+        if last == "message" and kind in _ROLES:
+            told.setdefault("gen_ai.input.messages", []).append({"role": kind, **said})
+        elif last == "choice":
+            message = fields_in(decoded(said.get("message"))) or said
+            told.setdefault("gen_ai.output.messages", []).append({"role": "assistant", **message})
+        elif str(name).startswith("gen_ai."):
+            told |= {key: value for key, value in said.items() if key.startswith("gen_ai.")}
+    return told
 
 
-def _listed(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    inside = {name: _listed(one) for name, one in value.items()}
-    if inside and all(name.isdigit() for name in inside):
-        return [inside[name] for name in sorted(inside, key=int)]
-    return inside
-
-
-def _at(attributes: Mapping[str, Any], *path: str) -> Any:
+def _at(attributes: Mapping[str, Any], path: Path) -> Any:
     here: Any = attributes
     for part in path:
         here = here.get(part) if isinstance(here, Mapping) else None
     return here
 
 
+def _first(attributes: Mapping[str, Any], paths: Sequence[Path]) -> Any:
+    return next((value for path in paths if (value := _at(attributes, path)) is not None), None)
+
+
 def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
-    attributes = span["attributes"]
-    kind = _KINDS.get(
-        str(_at(attributes, "openinference", "span", "kind") or span.get("span_kind") or "").upper(), "other"
-    )
+    attributes = nested(span["attributes"])
+    kind = _kind(attributes, span)
     begun, ended = seconds_at(span.get("start_time")), seconds_at(span.get("end_time"))
+    latency = None if begun is None or ended is None else max(0.0, round(ended - begun, 6))
     failed = str(span.get("status_code")).upper().endswith("ERROR")
-    model = _at(attributes, "llm", "model_name")
+    error = str(span.get("status_message") or "the span failed, and does not say why") if failed else None
+    model = _first(attributes, _MODEL)
+    said = {side: _messages(attributes, side) for side in _MESSAGES}
+    is_tool = kind == "tool"
     return TraceStep(
         number=number,
         trace=_id(span.get("trace_id")),
         id=_id(span.get("span_id")),
         parent=_id(span.get("parent_id")),
+        name=_id(span.get("name")),
         kind=kind,
-        asked=_said(attributes, "input", question_in),
-        answered=_said(attributes, "output", answer_in),
+        asked=None if is_tool else _said(attributes, "input", said["input"], asked_in),
+        answered=None if is_tool else _said(attributes, "output", said["output"], answered_in),
+        call=_call(attributes, span, error, latency) if is_tool else None,
+        calls=calls_of(said["input"] if kind == "model" else messages_of(_told_of_tools(attributes))),
+        chosen=calls_of(said["output"]) if kind == "model" else (),
         contexts=_documents(attributes, kind),
-        started=begun,
-        latency_s=None if begun is None or ended is None else max(0.0, round(ended - begun, 6)),
-        tokens=_tokens(_at(attributes, "llm", "token_count")),
-        cost_usd=amount_in(_at(attributes, "llm", "cost", "total")),
+        started=ended if begun is None else begun,
+        latency_s=latency,
+        tokens=_tokens(attributes),
+        cost_usd=amount_in(_at(attributes, ("llm", "cost", "total"))),
         model=model if isinstance(model, str) else None,
-        error=str(span.get("status_message") or "the span failed, and does not say why") if failed else None,
+        error=error,
         notes=_notes(attributes),
     )
 
 
+def _kind(attributes: Mapping[str, Any], span: Mapping[str, Any]) -> Kind:
+    told = [*(_at(attributes, path) for path in _KIND_AT), span.get("span_kind")]
+    known = (_KINDS.get(str(one).casefold()) for one in told)
+    return next((kind for kind in known if kind), "other")
+
+
+def _call(
+    attributes: Mapping[str, Any], span: Mapping[str, Any], error: str | None, seconds: float | None
+) -> dict[str, Any]:
+    """Return the call of a tool that a span is of."""
+    call = {name: _first(attributes, paths) for name, paths in _TOOL.items()}
+    given = call["arguments"]
+    if isinstance(given, str) and given.startswith("{'"):  # as LangChain has Python write them
+        call["arguments"] = as_list(f"[{given}]")[0] if len(as_list(f"[{given}]")) == 1 else given
+    call["tool"] = call["tool"] or span.get("name")
+    return tool_call(call, error=error, seconds=seconds)
+
+
 def _notes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata and the tags that a span was given, and the version of its prompt."""
-    version = _at(attributes, "llm", "prompt_template", "version")
+    """Return the metadata and the tags that a span was given, who asked, and the version of its prompt."""
+    version = _at(attributes, ("llm", "prompt_template", "version"))
     given = {"prompt_version": version} if isinstance(version, str | int | float) else {}
-    return {**notes_in(_at(attributes, "tag", "tags")), **notes_in(attributes.get("metadata")), **given}
+    who = {
+        name: str(one) for name, paths in _WHO.items() if (one := _first(attributes, paths)) not in (None, "")
+    }
+    return {
+        **notes_in(_at(attributes, ("tag", "tags"))),
+        **notes_in(attributes.get("metadata")),
+        **given,
+        **who,
+    }
 
 
 def _id(value: object) -> str | None:
     return str(value) if value else None
 
 
-def _said(attributes: Mapping[str, Any], side: str, read: Any) -> str | None:
+def _messages(attributes: Mapping[str, Any], side: str) -> list[Any]:
+    """Return the messages of one side of a model's call, in one shape."""
+    given = decoded(_first(attributes, _MESSAGES[side]))
+    if isinstance(given, str):
+        given = [{"role": "user" if side == "input" else "assistant", "content": given}]
+    return plain_messages(as_list(given)) if given is not None else []
+
+
+def _said(
+    attributes: Mapping[str, Any], side: str, messages: list[Any], read: Callable[[object], str | None]
+) -> str | None:
     """Return what a span was asked or answered: the messages of a model's call, else the side's value."""
-    messages = _at(attributes, "llm", f"{side}_messages")
-    if messages is not None:
-        plain = [_message(one) for one in as_list(messages)]
-        found: str | None = read(plain)
-        if found:
-            return found
-    value = _at(attributes, side, "value")
-    return None if value is None else read(value)
+    found = read(messages) if messages else None
+    calls = side == "output" and any(one.get("tool_calls") for one in messages)
+    value = None if found or calls else _first(attributes, _VALUES[side])
+    return found if value is None else read(value)
 
 
-def _message(given: object) -> object:
-    """Return a message without the prefix that OpenInference gives its fields."""
-    if not isinstance(given, Mapping):
-        return given
-    inner = given.get("message", given)
-    if not isinstance(inner, Mapping):
-        return given
-    return {str(name).removeprefix("message."): value for name, value in inner.items()}
+def _told_of_tools(attributes: Mapping[str, Any]) -> object:
+    """Return the output of a span that is no model's, where messages with calls of tools may be in it."""
+    value = _first(attributes, _VALUES["output"])
+    return value if isinstance(value, str) and "tool_call" in value else None
 
 
 def _documents(attributes: Mapping[str, Any], kind: Kind) -> list[dict[str, Any]] | None:
     if kind not in _DOCUMENTS:
         return None
-    listed = _at(attributes, *_DOCUMENTS[kind])
+    listed = _first(attributes, _DOCUMENTS[kind])
     return [] if listed is None else [one for item in as_list(listed) if (one := context_in(item))]
 
 
-def _tokens(counts: object) -> tuple[int, int, int] | None:
-    if not isinstance(counts, Mapping):
-        return None
-    given, made = count_in(counts, ["prompt"]), count_in(counts, ["completion"])
-    details = counts.get("prompt_details")
-    cached = count_in(details, ["cache_read"]) if isinstance(details, Mapping) else None
+def _tokens(attributes: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    counts, usage = (
+        fields_in(_at(attributes, ("llm", "token_count"))),
+        fields_in(_at(attributes, ("gen_ai", "usage"))),
+    )
+    given = count_in({**usage, **counts}, ["prompt", "input_tokens", "prompt_tokens"])
+    made = count_in({**usage, **counts}, ["completion", "output_tokens", "completion_tokens"])
+    cached = count_in(fields_in(counts.get("prompt_details")), ["cache_read"])
+    if cached is None:
+        cached = count_in(fields_in(usage.get("cache_read")), ["input_tokens"])
     return None if given is None and made is None else (given or 0, made or 0, cached or 0)

@@ -13,6 +13,7 @@ from ragstone.tables.interchange.marks import (
     is_openinference,
     is_promptfoo,
     is_ragas,
+    is_run,
     is_table,
 )
 
@@ -28,6 +29,7 @@ FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], str], ...] = (
     (is_table, "promptfoo:refuse_table"),
     (is_openinference, "openinference:read_openinference"),
     (is_langfuse, "langfuse:read_langfuse"),
+    (is_run, "runs:read_runs"),
     (is_deepeval, "samples:read_deepeval"),
     (is_inspect, "samples:read_inspect"),
     (is_ragas, "samples:read_ragas"),
@@ -41,8 +43,8 @@ def is_result(raw: Mapping[str, Any]) -> bool:
 
 
 def is_trace(raw: Mapping[str, Any]) -> bool:
-    """Say whether an object is part of a trace: a span, a batch of spans, a trace or an observation."""
-    return is_openinference(raw) or is_langfuse(raw)
+    """Say whether an object is part of a trace: a span or a batch of them, a trace, an observation, a run."""
+    return is_openinference(raw) or is_langfuse(raw) or is_run(raw)
 
 
 def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:

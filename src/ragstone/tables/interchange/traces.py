@@ -1,16 +1,25 @@
 """Traces of an application -> answers: what was asked and said at the top, what was retrieved on the way."""
 
+import math
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import accumulate, islice, pairwise, starmap
+from operator import itemgetter
 from typing import Any, Literal
 
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.tables.calls import step_row
+from ragstone.tables.interchange.messages import plain_messages, result_text
+from ragstone.tables.interchange.values import content_in, decoded
 
-Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "other"]
+Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "tool", "other"]
 
 NO_OUTPUT = "the trace has no output"
+Call = dict[str, Any]
+"""A step as a row has it, with the `id` of the call where it is told."""
 
 
 class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,13 +28,16 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     number: the line that it stands in. trace: None where it is not told, and so one of its own. asked,
     answered: texts. contexts: passages that came out of it, None where it is not known to bring any. started:
     seconds since 1970. tokens: input, output and cached. notes: what else it tells in single values: the
-    metadata that the application gave it, `prompt_version`, `feedback`.
+    metadata that the application gave it, `prompt_version`, `feedback`, `session_id`, `user_id`.
+    call: of kind `tool`, see tool_call. calls: of tools, that stand in what a model was given, or in what
+    another span gave; chosen: in what a model said.
     """
 
     number: int
     trace: str | None
     id: str | None = None
     parent: str | None = None
+    name: str | None = None
     kind: Kind = "other"
     asked: str | None = None
     answered: str | None = None
@@ -36,17 +48,22 @@ class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     model: str | None = None
     error: str | None = None
+    call: Call | None = None
+    calls: Sequence[Call] = ()
+    chosen: Sequence[Call] = ()
     notes: Mapping[str, str | int | float | bool] = {}
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield a row of an answer sheet for each trace in which something was asked, in order of appearance.
 
-    Question and answer are those of the top of the trace, else the first that was asked and the last that a
-    model said on the way. Contexts: what came out of the last reranker, else out of all retrievers, each text
-    once. Tokens and cost: of all calls of models. The system is the model, where one alone was asked; a trace
-    that got to no model belongs to the only system of the file. One that was asked and has no output has an
-    error.
+    A trace of a session has a row for each exchange in it, from the second on with its place in the metadata,
+    as `exchange`. Question and answer are those of the top of the trace, else the first that was asked and
+    the last that a model said on the way. Contexts: what came out of the last reranker, else out of all
+    retrievers, each text once. Tokens and cost: of all calls of models. The system is the model, where one
+    alone was asked; a trace that got to no model belongs to the only system of the file. One that was asked
+    and has no output has an error. Steps: all calls of tools in order of time. A span that comes twice counts
+    once.
     Raises DataError where nothing was asked in any of them.
     """
     traces: dict[object, list[TraceStep]] = {}
@@ -57,7 +74,12 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
             step.kind == "trace" and any(one.kind == "trace" and _said(one) != _said(step) for one in known)
         )
         traces.setdefault(object() if alone else step.trace, []).append(step)
-    rows = [(inside[0].number, row) for inside in traces.values() if (row := _row(inside)) is not None]
+    rows = [
+        (inside[0].number, row)
+        for trace in traces.values()
+        for place, inside in enumerate(_exchanges(_in_time(trace)), 1)
+        if (row := _row(inside, place)) is not None
+    ]
     systems = {row["system"] for _, row in rows if "system" in row}
     only = {"system": next(iter(systems))} if len(systems) == 1 else {}
     yield from ((number, only | row) for number, row in rows)
@@ -72,10 +94,80 @@ def _said(step: TraceStep) -> tuple[str | None, str | None]:
     return step.asked, step.answered
 
 
-def _row(steps: Sequence[TraceStep]) -> dict[str, Any] | None:
-    steps = sorted(steps, key=lambda step: (step.started is None, step.started or 0.0))
+def _in_time(steps: Sequence[TraceStep]) -> list[TraceStep]:
+    """Return the spans of a trace by the time they begin; one without a time stays behind that before it."""
+    once = {step.id or object(): step for step in steps}.values()
+    times = accumulate(
+        once, lambda now, step: now if step.started is None else step.started, initial=-math.inf
+    )
+    return [step for _, step in sorted(zip(islice(times, 1, None), once, strict=True), key=itemgetter(0))]
+
+
+def _exchanges(steps: list[TraceStep]) -> list[list[TraceStep]]:
+    """Return the exchanges of a trace: mostly one; of a session the spans that were asked one after another.
+
+    Those have one name and no parent, or the same one, which was asked nothing itself. Where it is not a span
+    but the first model below it that was asked, each was asked something else.
+    """
+    if any(step.kind == "trace" and step.asked for step in steps):
+        return [steps]
+    by_id = {step.id: step for step in steps if step.id}
+    roots = [step for step in steps if step.parent not in by_id]
+    if len(roots) == 1 and not (roots[0].asked or roots[0].answered):
+        tops = [step for step in steps if step.parent == roots[0].id]
+    else:
+        tops = [step for step in roots if step.parent is None]
+    tops = [step for step in tops if step.kind == "other"]
+    below = {step.id: step.asked for step in tops}
+    for step in steps:
+        if step.kind == "model" and step.asked and (top := _top_above(step, by_id, below)) is not None:
+            below[top] = below[top] or step.asked
+    tops = [step for step in tops if below[step.id]]
+    again = any(one.asked is None and below[one.id] == below[two.id] for one, two in pairwise(tops))
+    if (
+        len(tops) < 2
+        or len({step.name for step in tops}) > 1
+        or again
+        or any(starmap(_overlap, pairwise(tops)))
+    ):
+        return [steps]
+    found: dict[str | None, list[TraceStep]] = {step.id: [step] for step in tops}
+    whole = [step for step in roots if step.id not in found and any(top.parent == step.id for top in tops)]
+    for step in steps:
+        if step.id not in found and step not in whole:
+            found[_top_above(step, by_id, found) or _last_before(step, tops)].append(step)
+    notes = {name: value for step in whole for name, value in step.notes.items()}
+    for inside in found.values():
+        inside[0] = msgspec.structs.replace(inside[0], parent=None, notes={**notes, **inside[0].notes})
+    return [*found.values()]
+
+
+def _overlap(one: TraceStep, other: TraceStep) -> bool:
+    return (one.started or 0.0) + (one.latency_s or 0.0) > (other.started or math.inf) + 1e-3
+
+
+def _top_above(
+    step: TraceStep, by_id: Mapping[str, TraceStep], tops: Mapping[str | None, object]
+) -> str | None:
+    """Return the id of the top that a span is below; None for none, also where parents go in a circle."""
+    passed: set[str] = set()
+    parent = step.parent
+    while parent is not None and parent not in passed:
+        if parent in tops:
+            return parent
+        passed.add(parent)
+        parent = by_id[parent].parent if parent in by_id else None
+    return None
+
+
+def _last_before(step: TraceStep, tops: Sequence[TraceStep]) -> str | None:
+    before = [top for top in tops if (top.started or 0.0) <= (step.started or 0.0)]
+    return (before or tops[:1])[-1].id
+
+
+def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
     top = _top(steps)
-    said = [step for step in steps if step.kind not in ("retriever", "reranker", "embedding")]
+    said = [step for step in steps if step.kind not in ("retriever", "reranker", "embedding", "tool")]
     question = top.asked or next((step.asked for step in said if step.asked), None)
     if question is None:
         return None
@@ -92,13 +184,23 @@ def _row(steps: Sequence[TraceStep]) -> dict[str, Any] | None:
         "answer": "" if error else answer,
         "system": next(iter(names)) if len(names) == 1 else None,
         "contexts": _contexts(steps),
-        "latency_s": top.latency_s,
+        "steps": _calls(steps) or None,
+        "latency_s": _whole_time(steps) if top.kind == "trace" and top.latency_s is None else top.latency_s,
         "usage": _usage(models) or _usage([top]),
         "cost_usd": _cost(models, top),
         "error": error,
-        "metadata": _notes(steps, top) or None,
+        "metadata": _notes(steps, top) | ({"exchange": place} if place > 1 else {}) or None,
     }
     return {field: value for field, value in row.items() if value is not None}
+
+
+def _whole_time(steps: Sequence[TraceStep]) -> float | None:
+    ended = [one.started + (one.latency_s or 0.0) for one in steps if one.started is not None]
+    return (
+        None
+        if not ended
+        else round(max(ended) - min(one.started for one in steps if one.started is not None), 6)
+    )
 
 
 def _notes(steps: Sequence[TraceStep], top: TraceStep) -> dict[str, Any]:
@@ -132,6 +234,103 @@ def _contexts(steps: Sequence[TraceStep]) -> list[dict[str, Any]] | None:
     if not found:
         return None
     return list({context["text"]: context for some in found[::-1] for context in some[::-1]}.values())[::-1]
+
+
+def tool_call(call: Mapping[str, Any], *, error: str | None, seconds: float | None) -> Call:
+    """Return the call that a span is of: `id`, `tool`, `arguments` and `result` as far as they are told.
+
+    Of a result that is a tool's message it is what that says, and an error where it says so.
+    """
+    given = call.get("result")
+    inside = decoded(given)
+    message, *_ = [*(plain_messages([inside]) if isinstance(inside, Mapping) else ()), {}]
+    if message.get("role") == "tool":
+        text = content_in(message) or ""
+        given, error = (None, error or text) if message.get("failed") else (text, error)
+    told = {**call, "result": result_text(given), "error": error, "seconds": seconds}
+    return step_row(told) | {"id": call.get("id")}
+
+
+def _calls(steps: Iterable[TraceStep]) -> list[Call]:
+    """Return the calls of tools in order: those that have a span, and those that only messages tell of.
+
+    A call that a model chose knows its tokens and why; its span how long it took and what came of it. A tool
+    directly below one of the same name is that one, seen by the protocol that it is called through.
+    """
+    steps = list(steps)
+    calls = _Calls()
+    tools = {step.id: step.call["tool"] for step in steps if step.call is not None}
+    for step in steps:
+        if step.kind == "model":
+            calls.tell(step.calls)
+        calls.choose(step.chosen, None if step.tokens is None else sum(step.tokens[:2]))
+        if step.call is not None and tools.get(step.parent) != step.call["tool"]:
+            calls.run(step.call)
+    for step in steps:
+        if step.kind != "model":
+            calls.tell(step.calls)
+    return [{name: value for name, value in call.items() if name != "id"} for call in calls.taken]
+
+
+_OUTCOME = {"result", "error"}
+
+
+class _Calls:
+    """The calls of a trace, each once, whoever tells of it. taken: in the order in which they are told."""
+
+    def __init__(self) -> None:
+        self.taken: list[Call] = []
+        self._all: dict[object, list[Call]] = {}
+        self._open: dict[object, deque[Call]] = {}  # that have no span yet
+        self._run: set[int] = set()
+
+    def _add(self, call: Call) -> Call:
+        self.taken.append(call)
+        for key in _keys(call):
+            self._all.setdefault(key, []).append(call)
+            self._open.setdefault(key, deque()).append(call)
+        return call
+
+    def tell(self, history: Iterable[Call]) -> None:
+        """Take the calls that stand in what a model was given, with what came of them."""
+        seen: Counter[object] = Counter()
+        for call in history:
+            key = _keys(call)[0]
+            known = self._all.get(key, [])
+            if seen[key] < len(known):
+                same = known[seen[key]]
+                told = _OUTCOME if same.keys() & _OUTCOME else set()
+                same |= {name: call[name] for name in call.keys() - same.keys() - told}
+            else:
+                self._add(dict(call))
+            seen[key] += 1
+
+    def choose(self, chosen: Iterable[Call], tokens: int | None) -> None:
+        """Take the calls that a model says shall be made."""
+        spent = {} if tokens is None else {"tokens": tokens}
+        for call in chosen:
+            if call["id"] is None or _keys(call)[0] not in self._all:
+                self._add(call | spent)
+
+    def run(self, call: Call) -> None:
+        """Take the call that a span is of."""
+        for key in _keys(call):
+            waiting = self._open.get(key, deque())
+            while waiting and id(waiting[0]) in self._run:
+                waiting.popleft()
+            if waiting:
+                known = waiting.popleft()
+                known |= {name: value for name, value in call.items() if value not in (None, {})}
+                break
+        else:
+            known = self._add(dict(call))
+        self._run.add(id(known))
+
+
+def _keys(call: Call) -> list[object]:
+    """Return what a call is known by: its id, else the tool with its arguments."""
+    named = (call["tool"], msgspec.json.encode(call["arguments"], order="sorted", enc_hook=str))
+    return [named] if call["id"] is None else [("id", call["id"]), named]
 
 
 def _usage(steps: Sequence[TraceStep]) -> dict[str, int] | None:

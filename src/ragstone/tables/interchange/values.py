@@ -53,6 +53,9 @@ def role_name(message: Mapping[str, Any]) -> str:
     """Return what a message calls the one who speaks, in small letters; empty where it does not say."""
     role = _first(message, ROLE_NAMES)
     role = role.get("role") if isinstance(role, Mapping) else role
+    kind = message.get("type")  # LangChain's name of it; elsewhere a type is that of an item
+    if role is None and isinstance(kind, str) and kind.casefold() in ROLES:
+        role = kind
     return role.casefold() if isinstance(role, str) else ""
 
 
@@ -142,7 +145,7 @@ def question_in(value: object) -> str | None:
     if isinstance(inside, list):
         inside = {"messages": inside}
     if not isinstance(inside, Mapping):
-        return question_text(inside) or _written(value)
+        return question_text(inside) or written(value)
     texts = [one for one in inside.values() if isinstance(one, str) and one.strip()]
     return said_in(inside)[0] or question_text(inside) or (texts[0] if len(texts) == 1 else None)
 
@@ -159,10 +162,10 @@ def answer_in(value: object) -> str | None:
         by_name = {str(name).casefold(): one for name, one in inside.items()}
         named = (answer_text(by_name.get(name)) for name in ANSWER_NAMES)
         said = _replied(inside) or next((text for text in named if text), None)
-        return said or answer_text(inside) or _written(inside)
+        return said or answer_text(inside) or written(inside)
     if isinstance(inside, list):
-        return _replied({"messages": inside}) or answer_text(inside) or _written(inside)
-    return answer_text(inside) or _written(value)
+        return _replied({"messages": inside}) or answer_text(inside) or written(inside)
+    return answer_text(inside) or written(value)
 
 
 def _replied(row: Mapping[str, Any]) -> str | None:
@@ -176,10 +179,11 @@ def _replied(row: Mapping[str, Any]) -> str | None:
     return said_in({"messages": [{"role": "user", "content": "?"}, *listed]})[1]
 
 
-def _written(value: object) -> str | None:
+def written(value: object) -> str | None:
+    """Return a text as it is, anything else as JSON; None for what holds nothing."""
     if value is None or value == {} or value == []:
         return None
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
 
 
 def contexts_in(value: object) -> list[dict[str, Any]] | None:
@@ -269,3 +273,34 @@ def seconds_at(value: object) -> float | None:
         return None
     seconds = next((number / unit for unit in (1e9, 1e6, 1e3) if number / unit > _1973), number)
     return seconds if _YEAR_1 <= seconds <= _YEAR_9999 else None
+
+
+_AS_GIVEN = ("arguments", "result", "value")  # attributes whose objects are what a tool was given or gave
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes as objects in objects: `a.b.0.c` is c of the first of the list b of a.
+
+    Of a name that is both a value and the beginning of others, what comes first stays.
+    """
+    tree: dict[str, Any] = {}
+    for name, value in flat.items():
+        if value is None or value != value:
+            continue
+        *parts, last = str(name).split(".")
+        here = tree
+        for part in parts:
+            deeper = here.setdefault(part, {})
+            here = deeper if isinstance(deeper, dict) else {}
+        nests = isinstance(value, Mapping) and last not in _AS_GIVEN
+        here.setdefault(last, nested(value) if nests else value)
+    return {name: _listed(value, name) for name, value in tree.items()}
+
+
+def _listed(value: Any, name: str = "") -> Any:
+    if not isinstance(value, dict) or name in _AS_GIVEN:
+        return value
+    inside = {name: _listed(one, name) for name, one in value.items()}
+    if inside and all(name.isdigit() for name in inside):
+        return [inside[name] for name in sorted(inside, key=int)]
+    return inside
