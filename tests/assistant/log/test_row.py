@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, PASSAGE, PHONE, SAID, SECRET
 
-from ragstone.assistant.conversation import Asked, Said
+from ragstone.assistant.conversation import Asked, LoopStep, Said
 from ragstone.assistant.log.exchange_log import answer_row, digest_of, label_rows
 from ragstone.privacy.masking import own_words
-from ragstone.records import Answer, Context, Label, Turn, Usage
+from ragstone.records import Answer, Context, Label, Step, Turn, Usage
 
 
 def row_of(asked: Asked = ASKED, said: Said = SAID, own=None) -> Answer:
@@ -24,6 +24,15 @@ def test_a_row_is_an_answer_with_its_trace_and_nobodys_name_or_number() -> None:
         answer="Dear [name], plant maize in late March [1].",
         system="assistant",
         contexts=[Context(text=PASSAGE.text, id="maize-3", document_id="maize.pdf", score=0.75)],
+        steps=[
+            Step(
+                tool="search_documents",
+                arguments={"question": "planting time for [phone]", "k": 5, "more": [{"who": "[name]"}]},
+                result="found; told [phone]",
+                seconds=0.5,
+                thought="[name] asks when to plant.",
+            )
+        ],
         latency_s=1.5,
         usage=Usage(input=900, output=60, cached=10, calls=2),
         cost_usd=0.001,
@@ -56,6 +65,27 @@ def test_a_row_is_an_answer_with_its_trace_and_nobodys_name_or_number() -> None:
         },
     )
     assert "Mary" not in msgspec.json.encode(row).decode()
+
+
+def test_steps_are_calls_of_tools_and_what_failed_is_their_error() -> None:
+    steps = [
+        LoopStep(thought="", action=action, arguments={}, observation=said, status=status)
+        for action, said, status in (
+            ("weather", "The service is down.", "failed"),
+            ("wether", "There is no such tool.", "invalid"),
+            ("", "no JSON", "invalid"),
+            ("weather", "12 mm", "done"),
+            ("answer", "", "done"),
+        )
+    ]
+    row = row_of(said=msgspec.structs.replace(SAID, steps=tuple(steps)))
+    assert row.steps == [
+        Step(tool="weather", error="The service is down.", seconds=0.0),
+        Step(tool="wether", error="There is no such tool.", seconds=0.0),
+        Step(tool="weather", result="12 mm", seconds=0.0),
+    ]
+    assert row.metadata is not None
+    assert len(row.metadata["steps"]) == 5
 
 
 def test_one_value_has_one_placeholder_in_all_of_a_row() -> None:

@@ -10,10 +10,11 @@ import msgspec
 
 from ragstone.assistant.conversation import Asked, LoopStep, Said
 from ragstone.assistant.log.spans import SpanSender
+from ragstone.assistant.planning.actions import OWN
 from ragstone.config.serving import LogSection
 from ragstone.privacy.masking import OwnWords, mask_personal_data, own_words
 from ragstone.privacy.values import mask_values
-from ragstone.records import Answer, Context, Label
+from ragstone.records import Answer, Context, Label, Step
 from ragstone.tables import read_rows
 from ragstone.tables.appending import Appender
 from ragstone.tables.folders import logged_files
@@ -48,6 +49,7 @@ def answer_row(
         },
         own,
     )
+    steps = [*zip(said.steps, masked["steps"], strict=True)]
     own_tags = {"kind": said.kind, "model": said.model, "prompt_version": said.prompt_version}
     tags = {"lang": said.lang, **masked["tags"], **own_tags}
     searched = said.passages or any(step.action == "search_documents" for step in said.steps)
@@ -57,6 +59,7 @@ def answer_row(
         answer=masked["answer"],
         system=SYSTEM,
         contexts=_contexts(said) if searched else None,
+        steps=[_call(step, *told) for step, told in steps if step.action and step.action not in OWN] or None,
         latency_s=said.latency_s,
         usage=said.usage,
         cost_usd=said.cost_usd,
@@ -65,7 +68,7 @@ def answer_row(
         metadata={
             "time": iso(now),
             **({"conversation_id": conversation} if conversation else {}),
-            "steps": [_step(step, *told) for step, told in zip(said.steps, masked["steps"], strict=True)],
+            "steps": [_step(step, *told) for step, told in steps],
             "citations": [citation.number for citation in said.citations],
         },
     )
@@ -81,6 +84,19 @@ def _step(step: LoopStep, thought: str, arguments: dict[str, Any], observation: 
         "status": step.status,
         "latency_s": step.latency_s,
     }
+
+
+def _call(step: LoopStep, thought: str, arguments: dict[str, Any], observation: str) -> Step:
+    """Return a step that called a tool, or would have, as all rows have it."""
+    done = step.status == "done"
+    return Step(
+        tool=step.action,
+        arguments=arguments,
+        result=observation if done else None,
+        error=None if done else observation,
+        seconds=step.latency_s,
+        thought=thought or None,
+    )
 
 
 def label_rows(

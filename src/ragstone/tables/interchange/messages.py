@@ -45,9 +45,9 @@ Message = dict[str, Any]
 def plain_messages(messages: Iterable[Any]) -> list[Message]:
     """Return messages with what they tell under one set of names, in order.
 
-    role, content; of the assistant's `tool_calls`, each with `id`, in a form that step_row reads, and
-    `thought`, what it reasoned before; of a tool's `tool_call_id`, and `failed` where it says so. Other fields
-    stay, and so does a message of which no role is known. One with several parts may become several.
+    role, content; of the assistant's `tool_calls`, each with `id` and as step_row reads it, and `thought`,
+    what it reasoned before; of a tool's `tool_call_id`, and `failed` where it says so. Other fields stay, and
+    so does a message of which no role is known. One with several parts may become several.
     """
     plain: list[Message] = []
     thought = ""
@@ -88,7 +88,7 @@ def _holds(fields: Message, name: str) -> bool:
 
 def _plain(message: object) -> Iterator[Message]:
     fields = unwrapped(message)
-    kind = str(fields.get("type"))
+    kind = _type(fields)
     if kind in _THOUGHTS:
         yield {"only_thought": True, "thought": _thought(fields)}
     elif kind in _RESULTS:
@@ -106,11 +106,11 @@ def _with_parts(fields: Message) -> Iterator[Message]:
     parts = [unwrapped(part) for part in objects_in(listed)]
     known = {call["id"] for call in calls} - {None}
     calls += [call for part in parts if _is_call(part) and (call := _call(part))["id"] not in known]
-    results = [_result(part) for part in parts if part.get("type") in _RESULTS]
-    thoughts = [_thought(part) for part in parts if part.get("type") in _THOUGHTS]
+    results = [_result(part) for part in parts if _type(part) in _RESULTS]
+    thoughts = [_thought(part) for part in parts if _type(part) in _THOUGHTS]
     if calls or results or thoughts:
         apart = (*_RESULTS, *_THOUGHTS)
-        said = [part for part in parts if not _is_call(part) and part.get("type") not in apart]
+        said = [part for part in parts if not _is_call(part) and _type(part) not in apart]
         kept = {name: value for name, value in fields.items() if value is not listed or value is None}
         fields = kept if listed is None else {**kept, "content": said}
         fields |= {"tool_calls": calls} if calls else {}
@@ -120,7 +120,7 @@ def _with_parts(fields: Message) -> Iterator[Message]:
     if any(thoughts):
         fields["thought"] = "\n".join(filter(None, thoughts))
     if role_in(fields) == "tool":
-        fields["tool_call_id"] = _first(fields, _CALL_IDS)
+        fields["tool_call_id"] = _call_id(fields)
     yield {**fields, "failed": True} if fields.get("status") == "error" else fields
 
 
@@ -133,7 +133,16 @@ def _listed_calls(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:
-    return part.get("type") in _CALLS or isinstance(part.get("functionCall"), Mapping)
+    return _type(part) in _CALLS or isinstance(part.get("functionCall"), Mapping)
+
+
+def _type(part: Mapping[str, Any]) -> str:
+    return str(part.get("type"))
+
+
+def _call_id(fields: Mapping[str, Any]) -> str | None:
+    given = _first(fields, _CALL_IDS)
+    return None if given is None else str(given)
 
 
 def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -142,7 +151,7 @@ def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def _call(fields: Mapping[str, Any]) -> Message:
     """Return a call with its id in a form that step_row reads; without a name it has that of its item."""
-    call = {**fields, **fields_in(fields.get("functionCall")), "id": _first(fields, _CALL_IDS)}
+    call = {**fields, **fields_in(fields.get("functionCall")), "id": _call_id(fields)}
     for name, others in _MORE_NAMES.items():
         if call.get(name) is None and (given := _first(call, others)) is not None:
             call[name] = given
@@ -155,14 +164,14 @@ def _result(fields: Mapping[str, Any]) -> Message:
     failed = fields.get("is_error") or fields.get("error") is not None or fields.get("status") == "error"
     return {
         "role": "tool",
-        "tool_call_id": _first(fields, _CALL_IDS),
+        "tool_call_id": _call_id(fields),
         "content": result_text(_first(fields, ("error", *_OUTPUTS))) or "",
         **({"failed": True} if failed else {}),
     }
 
 
 def _thought(fields: Mapping[str, Any]) -> str:
-    return answer_text(_first(fields, _THOUGHTS[fields["type"]])) or ""
+    return answer_text(_first(fields, _THOUGHTS[_type(fields)])) or ""
 
 
 def result_text(value: object) -> str | None:
@@ -205,7 +214,7 @@ def calls_of(messages: Iterable[Message]) -> list[Message]:
     messages: plain ones, see there. `thought`: what the assistant reasoned or said beside the call.
     """
     calls: list[Message] = []
-    waiting: dict[str, Message] = {}
+    waiting: dict[str | None, Message] = {}
     for message in messages:
         role = role_in(message)
         if role == "user":
@@ -214,9 +223,9 @@ def calls_of(messages: Iterable[Message]) -> list[Message]:
         for call in message.get("tool_calls") or ():
             step = step_row(call) | {"id": call["id"]}
             calls.append(step | ({"thought": thought} if thought and "thought" not in step else {}))
-            waiting[str(call["id"])] = calls[-1]
+            waiting[call["id"]] = calls[-1]
         if role == "tool":
-            answer_call(waiting.get(str(message.get("tool_call_id"))), message, content_in(message) or "")
+            answer_call(waiting.get(message.get("tool_call_id")), message, content_in(message) or "")
     return calls
 
 

@@ -243,12 +243,12 @@ def tool_call(call: Mapping[str, Any], *, error: str | None, seconds: float | No
     """
     given = call.get("result")
     inside = decoded(given)
-    message, *_ = [*(plain_messages([inside]) if isinstance(inside, Mapping) else ()), {}]
+    message = next(iter(plain_messages([inside])), {}) if isinstance(inside, Mapping) else {}
     if message.get("role") == "tool":
         text = content_in(message) or ""
         given, error = (None, error or text) if message.get("failed") else (text, error)
     told = {**call, "result": result_text(given), "error": error, "seconds": seconds}
-    return step_row(told) | {"id": call.get("id")}
+    return step_row(told) | {"id": None if call.get("id") is None else str(call["id"])}
 
 
 def _calls(steps: Iterable[TraceStep]) -> list[Call]:
@@ -259,13 +259,15 @@ def _calls(steps: Iterable[TraceStep]) -> list[Call]:
     """
     steps = list(steps)
     calls = _Calls()
-    tools = {step.id: step.call["tool"] for step in steps if step.call is not None}
+    tools: dict[str, str] = {}
     for step in steps:
         if step.kind == "model":
             calls.tell(step.calls)
         calls.choose(step.chosen, None if step.tokens is None else sum(step.tokens[:2]))
-        if step.call is not None and tools.get(step.parent) != step.call["tool"]:
-            calls.run(step.call)
+        if step.call is not None:
+            if tools.get(step.parent or "") != step.call["tool"]:
+                calls.run(step.call)
+            tools |= {step.id: step.call["tool"]} if step.id else {}
     for step in steps:
         if step.kind != "model":
             calls.tell(step.calls)
