@@ -57,13 +57,15 @@ class ChatSystem(Sampling, frozen=True, kw_only=True, tag_field="kind", tag="cha
 class HttpSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="http"):
     """An application behind HTTP.
 
-    request: the JSON body, in which `{question}`, `{id}`, `{lang}` and `{tag.NAME}` are filled in; an empty
-    one makes it a GET. The same may stand in `url`. answer, contexts, input_tokens, output_tokens, cost_usd:
-    JSONPath of each in the reply; contexts may be texts, or objects with `text` and, where they have them,
-    `id`, `document_id`, `score`. api_key_env: the environment variable with the key, sent as bearer, or as
-    `{key}` where that stands in the template. price_usd_per_million: of the tokens that it tells, where it
-    tells no cost; all zero for one that costs nothing. version: of the application; replies are kept in the
-    ledger, and asked for anew when it changes.
+    request: the JSON body, in which `{question}`, `{id}`, `{lang}` and `{tag.NAME}` are filled in, and of a
+    conversation `{messages}` and `{conversation_id}`; an empty one makes it a GET. The same may stand in
+    `url`. answer, contexts, steps, input_tokens, output_tokens, cost_usd: JSONPath of each in the reply;
+    contexts may be texts, or objects with `text` and, where they have them, `id`, `document_id`, `score`;
+    steps are objects with `tool` (`name`, `action`), `arguments`, `result`. conversation_id: JSONPath of the
+    id that the application gives a conversation; without it the id is ours. api_key_env: the environment
+    variable with the key, sent as bearer, or as `{key}` where that stands in the template.
+    price_usd_per_million: of the tokens that it tells, where it tells no cost; all zero for one that costs
+    nothing. version: of the application; replies are kept in the ledger, and asked for anew when it changes.
     """
 
     url: str
@@ -71,6 +73,8 @@ class HttpSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="http
     headers: dict[str, str] = {}
     answer: str = "$.answer"
     contexts: str | None = None
+    steps: str | None = None
+    conversation_id: str | None = None
     input_tokens: str | None = None
     output_tokens: str | None = None
     cost_usd: str | None = None
@@ -85,9 +89,10 @@ class HttpSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="http
 class PythonSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="python"):
     """A Python callable, `module:function`, sync or async: question -> answer.
 
-    It is given the question's text, or the Question row where its parameter is annotated so, and returns a
-    text, a mapping with the columns of an answer sheet, or an Answer. Its module is found in the folder of
-    ragstone.toml too. price_usd_per_million, version: see HttpSystem.
+    It is given the question's text, the Question row where its parameter is annotated so, or the messages of
+    the conversation where it is named `messages`. It returns a text, a mapping with the columns of an answer
+    sheet, or an Answer. Its module is found in the folder of ragstone.toml too. price_usd_per_million,
+    version: see HttpSystem.
     """
 
     call: str

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragstone.llm.site import Site
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
-Values = Mapping[str, str | int | None]
+Values = Mapping[str, Json]
 Pick = Callable[[Json], list[Json]]
 
 PLACE = re.compile(r"\{(\w[\w.-]*)\}")
@@ -126,8 +126,10 @@ def _texts(template: Json) -> Iterator[str]:
                 yield from _texts(value)
 
 
-def _written(value: str | int | None) -> str:
-    return "" if value is None else str(value)
+def _written(value: Json) -> str:
+    if isinstance(value, str | int | float | None):
+        return "" if value is None else str(value)
+    return msgspec.json.encode(value).decode()
 
 
 @asynccontextmanager

@@ -38,6 +38,7 @@ from ragstone.systems.function import Callee, callee_of, function_prompt, load_c
 from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.prompting import load_prompt
 from ragstone.systems.rag import answer_question, contexts_of
+from ragstone.systems.rows import messages_of, thread_of
 from ragstone.systems.said import SystemReply, answer_by, read_said
 from ragstone.systems.sheet import answers_of_sheet
 
@@ -71,12 +72,13 @@ async def _open_chat(name: str, declared: ChatSystem, session: Session) -> Syste
 
     async def answer(question: Question) -> Answer:
         prompt = Prompt(
-            messages=(*before, Message("user", question.question)),
+            messages=(*before, *msgspec.convert(messages_of(question), tuple[Message, ...])),
             max_tokens=declared.max_tokens,
             temperature=declared.temperature,
             default_temperature=None,
             top_p=declared.top_p,
             version=declared.version,
+            sample=thread_of(question).sample,
         )
         return await answer_by(
             ask, prompt, question, system=name, read=lambda reply: SystemReply(answer=reply.text)

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -23,6 +24,7 @@ from ragstone.llm import CallFailed, Message, Prompt
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint
 from ragstone.records import Answer, Question
+from ragstone.systems.rows import messages_of, thread_of
 from ragstone.systems.said import SystemReply, completion_of
 from ragstone.tables.reading import parse_row
 
@@ -30,18 +32,29 @@ from ragstone.tables.reading import parse_row
 class Callee(msgspec.Struct, frozen=True, kw_only=True):
     """A callable that answers questions.
 
-    identity: what the ledger knows it by. wants_row: whether it takes the Question, not its text.
+    identity: what the ledger knows it by. takes: what it is called with.
     """
 
     function: Function
     identity: str
-    wants_row: bool
+    takes: "Takes"
+
+
+Takes = Literal["text", "row", "messages"]
+"""What a callable is given: the question's text, the Question, or the conversation as messages of a chat."""
+MESSAGES = "messages"  # the name of a parameter that takes them
 
 
 def function_prompt(callee: Callee, question: Question, version: str) -> Prompt:
     """Return the call for a question: what the callable is given."""
-    given = msgspec.json.encode(question).decode() if callee.wants_row else question.question
-    return Prompt(messages=(Message("user", given),), version=version)
+    match callee.takes:
+        case "text":
+            given = question.question
+        case "row":
+            given = msgspec.json.encode(question).decode()
+        case "messages":
+            given = msgspec.json.encode(messages_of(question)).decode()
+    return Prompt(messages=(Message("user", given),), version=version, sample=thread_of(question).sample)
 
 
 async def load_callee(call: str, folder: Path, where: str) -> Callee:
@@ -50,9 +63,9 @@ async def load_callee(call: str, folder: Path, where: str) -> Callee:
     Raises ConfigError where it cannot be imported, is not there, or cannot be called with a question.
     """
     found, module = load_object(call, folder, where)
-    wants_row = _takes_row(found, call, where)
+    takes = _taken(found, call, where)
     assert callable(found)
-    return Callee(function=found, identity=f"python/{call}#{module_digest(module)}", wants_row=wants_row)
+    return Callee(function=found, identity=f"python/{call}#{module_digest(module)}", takes=takes)
 
 
 def callee_of(function: Function) -> tuple[str, Callee]:
@@ -64,36 +77,40 @@ def callee_of(function: Function) -> tuple[str, Callee]:
     """
     name, module = module_holding(function)
     digest = module_digest(module) if module else secrets.token_hex(8)
-    wants_row = _takes_row(function, name, f"system = {name}")
-    return name, Callee(function=function, identity=f"python/{name}#{digest}", wants_row=wants_row)
+    takes = _taken(function, name, f"system = {name}")
+    return name, Callee(function=function, identity=f"python/{name}#{digest}", takes=takes)
 
 
-def _takes_row(function: object, name: str, where: str) -> bool:
-    """Return whether a callable takes a Question. Raises ConfigError where it takes no single argument."""
+def _taken(function: object, name: str, where: str) -> Takes:
+    """Return what a callable is called with. Raises ConfigError where it takes no single argument."""
     if not callable(function):
         raise ConfigError(f"{where}: {name} is no function, but a {type(function).__name__}.")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # some of those written in C have none
-        return False
+        return "text"
     try:
         bound = signature.bind("question")
     except TypeError as mistake:
         raise ConfigError(
             f"{where}: {name}{signature} cannot be called with a question alone ({mistake})."
         ) from None
-    wanted = signature.parameters[next(iter(bound.arguments))].annotation
-    return wanted is Question or (isinstance(wanted, str) and wanted.rpartition(".")[2] == "Question")
+    first = signature.parameters[next(iter(bound.arguments))]
+    wanted = first.annotation
+    if wanted is Question or (isinstance(wanted, str) and wanted.rpartition(".")[2] == "Question"):
+        return "row"
+    return "messages" if first.name == MESSAGES else "text"
 
 
 @asynccontextmanager
 async def open_function(name: str, callee: Callee, declared: PythonSystem) -> AsyncIterator[Endpoint]:
     """Give the endpoint that calls it. A call raises AppFailed where it fails, CallFailed where it hangs."""
     where = f"[systems.{name}]" if name != declared.call else name
+    decode = msgspec.json.Decoder(Question if callee.takes == "row" else list[dict[str, str]]).decode
 
     async def send(prompt: Prompt) -> Completion:
         given = prompt.messages[0].content
-        asked = msgspec.json.decode(given, type=Question) if callee.wants_row else given
+        asked = given if callee.takes == "text" else decode(given)
         started = time.perf_counter()
         returned = await _outcome(callee.function, asked, declared.timeout_s, where)
         seconds = time.perf_counter() - started
@@ -107,7 +124,7 @@ async def open_function(name: str, callee: Callee, declared: PythonSystem) -> As
     yield Endpoint(identity=callee.identity, send=send, concurrency=declared.max_concurrency, price=None)
 
 
-async def _outcome(function: Function, asked: str | Question, timeout_s: float, where: str) -> object:
+async def _outcome(function: Function, asked: object, timeout_s: float, where: str) -> object:
     """Return what the callable returns. Raises AppFailed with what it raised, CallFailed when it hangs.
 
     One that hangs in a thread goes on there, for a thread cannot be ended; it does not keep the process.
@@ -128,7 +145,7 @@ def _completion(returned: object, seconds: float, where: str) -> Completion:
     if row.error is not None:
         raise AppFailed("error", f"{where} says: {row.error}")
     return completion_of(
-        SystemReply(answer=row.answer, contexts=row.contexts, metadata=row.metadata),
+        SystemReply(answer=row.answer, contexts=row.contexts, steps=row.steps, metadata=row.metadata),
         usage=row.usage and msgspec.structs.replace(row.usage, calls=1),
         latency_s=seconds if row.latency_s is None or row.latency_s < 0 else row.latency_s,
         cost_usd=row.cost_usd,

@@ -23,13 +23,16 @@ from ragstone.llm.json_service import (
 )
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint, Unreachable
-from ragstone.records import Answer, Context, Question, Usage
+from ragstone.records import Answer, Context, Metadata, Question, Step, Usage
 from ragstone.retrieval.deps import question_tags
+from ragstone.systems.rows import CONVERSATION_ID, messages_of, thread_of
 from ragstone.systems.said import SystemReply, completion_of
+from ragstone.tables.interchange.conversations import turns_of
 from ragstone.tables.reading import parse_row
 
-PLACES = ("question", "id", "lang")
+PLACES = ("question", "id", "lang", "messages", "conversation_id")
 TAG = "tag."
+NUMBERS = ("input_tokens", "output_tokens", "cost_usd")
 # Failures of the way to the application, which say that it hangs, is overloaded or has gone away; all others
 # are its own answer to one question.
 OF_THE_WAY = ("timeout", "rate_limited", "over_budget")
@@ -39,18 +42,27 @@ Reader = Callable[[Json], tuple[SystemReply, Usage | None, float | None]]
 
 
 def http_prompt(declared: HttpSystem, question: Question) -> Prompt:
-    """Return the call for a question: the values of those places that the request has."""
-    tags = question_tags(question)
-    values = {
+    """Return the call for a question: the values of those places that the request has.
+
+    Where the application is sent an id in place of a conversation, this comes first: the reply depends on it.
+    """
+    tags, thread = question_tags(question), thread_of(question)
+    values: dict[str, Json] = {
         "question": question.question,
         "id": question.id,
         "lang": tags.get("lang"),
+        "messages": messages_of(question),
+        "conversation_id": thread.id,
         **{TAG + key: value for key, value in tags.items()},
     }
     used = places_in(declared.request) | places_in(declared.url)
     sent = {name: value for name, value in sorted(values.items()) if name in used}
     told = Message("user", msgspec.json.encode(sent).decode())
-    return Prompt(messages=(told,), version=declared.version)
+    earlier = messages_of(question)[:-1] if "conversation_id" in used else []
+    before = Message("user", msgspec.json.encode(earlier).decode())
+    return Prompt(
+        messages=(before, told) if earlier else (told,), version=declared.version, sample=thread.sample
+    )
 
 
 @asynccontextmanager
@@ -62,7 +74,8 @@ async def open_http_system(name: str, declared: HttpSystem) -> AsyncIterator[End
     was answered before: then that, too, is this question's failure.
     """
     where = f"[systems.{name}]"
-    check_places(declared, where, PLACES, ("question",), TAG)
+    needed = () if "messages" in places_in(declared.request) else ("question",)
+    check_places(declared, where, PLACES, needed, TAG)
     read = compile_reader(declared, where)
     has_answered = False
     async with open_json_service(declared, where) as post:
@@ -70,7 +83,8 @@ async def open_http_system(name: str, declared: HttpSystem) -> AsyncIterator[End
         async def send(prompt: Prompt) -> Completion:
             nonlocal has_answered
             started = time.perf_counter()
-            reply = await _ask(post, msgspec.json.decode(prompt.messages[0].content), has_answered)
+            goes_on = has_answered or len(prompt.messages) > 1
+            reply = await _ask(post, msgspec.json.decode(prompt.messages[-1].content), goes_on)
             latency_s = time.perf_counter() - started
             said, usage, cost_usd = read(reply)
             has_answered = True
@@ -103,7 +117,8 @@ async def _ask(post: Post, values: Values, has_answered: bool) -> Json:
 
 def _identity(declared: HttpSystem) -> str:
     """Return what the ledger knows the application by: another request may get another answer."""
-    paths = (declared.answer, declared.contexts, declared.input_tokens, declared.output_tokens)
+    paths = [declared.answer, declared.contexts, declared.input_tokens, declared.output_tokens]
+    paths += [path for path in (declared.steps, declared.conversation_id) if path]
     form = (declared.request, sorted(declared.headers.items()), paths, declared.cost_usd)
     return service_identity(declared.url, form)
 
@@ -112,7 +127,7 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
     """Return the function that reads a reply, and raises AppFailed. Raises ConfigError for a bad path."""
     picks = {
         field: compile_path(path, f"{where} {field}")
-        for field in ("answer", "contexts", "input_tokens", "output_tokens", "cost_usd")
+        for field in ("answer", "contexts", "steps", "conversation_id", *NUMBERS)
         if (path := getattr(declared, field)) is not None
     }
     listed = _list_of(declared.contexts, where)
@@ -127,11 +142,13 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
         tokens = [_number(reply, picks.get(field)) for field in ("input_tokens", "output_tokens")]
         told = None if tokens == [None, None] else [round(number or 0) for number in tokens]
         usage = told and Usage(input=told[0], output=told[1])
-        return (
-            SystemReply(answer=answer, contexts=contexts),
-            usage or None,
-            _number(reply, picks.get("cost_usd")),
+        said = SystemReply(
+            answer=answer,
+            contexts=contexts,
+            steps=_steps(reply, picks["steps"], where) if "steps" in picks else None,
+            metadata=_named(reply, picks.get("conversation_id")),
         )
+        return said, usage or None, _number(reply, picks.get("cost_usd"))
 
     return read
 
@@ -174,6 +191,24 @@ def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context
         reason = str(mistake).rpartition("}: ")[2]
         raise AppFailed("unparsable", f"{where}: {reason}; the first is {described(texts[0])}") from None
     return row.contexts or []
+
+
+def _steps(reply: Json, pick: Pick, where: str) -> list[Step]:
+    """Return what an agent did, as far as the path finds it. Raises AppFailed for what is no step."""
+    found = pick(reply)
+    if len(found) == 1 and isinstance(found[0], list | None):  # the path of the list itself
+        found = list(found[0] or [])
+    turn = {"role": "assistant", "content": "", "tool_calls": found}
+    try:
+        return msgspec.convert(turns_of([turn])[0].get("tool_calls", []), list[Step])
+    except msgspec.ValidationError as mistake:
+        raise AppFailed("unparsable", f"{where} what the reply has at steps is no step: {mistake}") from None
+
+
+def _named(reply: Json, pick: Pick | None) -> Metadata | None:
+    """Return what the application calls the conversation, None where it does not tell."""
+    found = pick(reply)[:1] if pick else []
+    return {CONVERSATION_ID: str(found[0])} if found and isinstance(found[0], str | int) else None
 
 
 def _number(reply: Json, pick: Pick | None) -> float | None:

@@ -4,7 +4,41 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from ragstone.records import Answer, Context, Question
+from ragstone.records import Answer, Context, Question, Turn
+
+THREAD = "thread"  # in the metadata of a question that is a turn of a conversation
+CONVERSATION_ID = (
+    "conversation_id"  # in the metadata of an answer: what the application calls the conversation
+)
+
+
+class Thread(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The conversation that a question goes on: what was said before, who said it.
+
+    id: as the application knows it; None where it has not named it yet. sample: the number of its draw.
+    """
+
+    id: str | None = None
+    turns: list[Turn] = []
+    sample: int = 0
+
+
+ALONE = Thread()
+
+
+def thread_of(question: Question) -> Thread:
+    """Return the conversation that a question goes on, an empty one of a question that stands alone."""
+    given = (question.metadata or {}).get(THREAD)
+    try:
+        return ALONE if given is None else msgspec.convert(given, Thread)
+    except msgspec.ValidationError:  # a column of the user's that has this name
+        return ALONE
+
+
+def messages_of(question: Question) -> list[dict[str, str]]:
+    """Return the conversation as messages of a chat, the question last; what tools said is left out."""
+    turns = [*thread_of(question).turns, Turn("user", question.question)]
+    return [{"role": turn.role, "content": turn.content} for turn in turns if turn.role != "tool"]
 
 
 def unanswered(question: Question, system: str, contexts: list[Context] | None = None) -> Answer:

@@ -7,7 +7,7 @@ import msgspec
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.llm.limits import GivenUp
 from ragstone.llm.prompt import Completion
-from ragstone.records import Answer, Context, Metadata, Question, Usage
+from ragstone.records import Answer, Context, Metadata, Question, Step, Usage
 from ragstone.systems.rows import unanswered
 
 # For a forecast alone: a system that tells its contexts is taken to tell so many, each as long as an answer.
@@ -17,10 +17,11 @@ ASSUMPTION = f"Applications of [systems] that tell contexts are taken to tell {C
 
 
 class SystemReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An application's answer, and the contexts where it tells them; metadata: what else it tells."""
+    """An application's answer, and contexts and steps where it tells them; metadata: what else it tells."""
 
     answer: str
     contexts: list[Context] | None = None
+    steps: list[Step] | None = None
     metadata: Metadata | None = None
 
 
@@ -70,6 +71,7 @@ async def answer_by(ask: Ask, prompt: Prompt, question: Question, *, system: str
         asked,
         answer=said.answer.strip(),
         contexts=said.contexts,
+        steps=said.steps,
         latency_s=reply.latency_s,
         usage=None if usage.calls and not usage.input + usage.output else usage,
         cost_usd=reply.cost_usd,

@@ -1,14 +1,18 @@
 """Questions -> an answer sheet."""
 
 from collections import Counter
+from pathlib import Path
 
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.dataset.certifying.likeness import Likeness, likeness
+from ragstone.dataset.logs.reading import log_files
 from ragstone.engine.digests import made_from
 from ragstone.engine.local import run_sync
 from ragstone.engine.output import write_stream
 from ragstone.engine.session import PLAIN, SessionOptions, open_session
+from ragstone.experiments.goals import GoalSummary, summarise_goals
 from ragstone.records import Answer, Status
 from ragstone.report.summary import Calls
 from ragstone.stages.answer import answer_rows
@@ -16,7 +20,8 @@ from ragstone.stages.corpus import corpus_on
 from ragstone.stages.given import asked_questions
 from ragstone.stages.notes import system_notes, too_few_chunks
 from ragstone.stages.retrieve import rank_questions
-from ragstone.systems.chosen import with_system
+from ragstone.stages.users import UserPlan, conversation_rows, n_conversations
+from ragstone.systems.chosen import searches, with_system
 from ragstone.tables import check_output
 from ragstone.tables.storage import Place
 
@@ -24,7 +29,8 @@ from ragstone.tables.storage import Place
 class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
     """How many answers there are, how many of them failed, and what was asked.
 
-    failed: calls by status. notes: what a reader must know of the answers, in plain sentences.
+    failed: calls by status. notes: what a reader must know of the answers, in plain sentences. goals,
+    likeness: of simulated users.
     """
 
     n_answers: int
@@ -33,6 +39,8 @@ class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[Status, int]
     calls: Calls
     output: str
+    goals: GoalSummary | None = None
+    likeness: Likeness | None = None
 
 
 def answer_to_file(
@@ -84,3 +92,51 @@ def answer_to_file(
         )
 
     return run_sync(work())
+
+
+def converse_to_file(
+    settings: Settings,
+    plan: UserPlan,
+    output: Place,
+    *,
+    like: Path | None = None,
+    how: SessionOptions = PLAIN,
+    force: bool = False,
+) -> AnswerSummary:
+    """Let simulated users talk to the application that the settings declare; write a row a conversation.
+
+    like: a log that the users are compared with. Raises ConfigError, DataError, ModelError.
+    """
+    check_output(output, force)
+    if like is not None:
+        log_files([like])
+    settings = with_system(settings)
+    rows: list[Answer] = []
+
+    async def work() -> Calls:
+        async with open_session(settings, how) as session:
+            corpus = await corpus_on(session) if searches(settings) else None
+            found = {"chunks": corpus.chunks, "documents": corpus.documents} if corpus else {}
+            made = conversation_rows(plan, session, **found)
+            await write_stream(
+                made,
+                output,
+                Answer,
+                each=rows.append,
+                n_planned=n_conversations(plan),
+                force=force,
+                made_from=made_from(settings, "converse", [], plan),
+            )
+            return session.calls()
+
+    calls = run_sync(work())
+    return AnswerSummary(
+        n_answers=len(rows),
+        n_failed=sum(row.error is not None for row in rows),
+        notes=system_notes(rows, {}, settings),
+        failed=calls.failed,
+        calls=calls,
+        output=str(output),
+        goals=summarise_goals(rows),
+        likeness=likeness(rows, [like]) if like is not None else None,
+    )

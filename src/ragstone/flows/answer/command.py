@@ -1,5 +1,6 @@
 """`ragstone answer`: questions -> an answer sheet, by the built-in RAG or an application of [systems]."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,11 +16,24 @@ from ragstone.console.options import (
     QuestionsFile,
     Retriever,
 )
-from ragstone.console.printing import UNSCORED, plural, say, show_json
+from ragstone.console.printing import UNSCORED, WRONG_USE, plural, say, show, show_json
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
+    from ragstone.config import Settings
     from ragstone.flows.answer.answering import AnswerSummary
+    from ragstone.stages.users import UserPlan
+
+Users = Annotated[
+    Path | None, typer.Option("--users", help="Personas (.toml) who talk to it, in place of questions.")
+]
+UserModel = Annotated[
+    str | None, typer.Option("--user-model", help="Model that speaks for personas without a script.")
+]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Conversations of each persona.")]
+Like = Annotated[
+    Path | None, typer.Option("--like", help="A log: say how much the simulated users are like its users.")
+]
 
 
 @repeatable("chunk", "retrieve", "retrievers", "answer", "systems", grows=["questions", "limit"])
@@ -33,6 +47,10 @@ def answer(
     system: AnsweredBy = None,
     retriever: Retriever = None,
     k: Annotated[int | None, typer.Option("-k", min=1, help="Number of chunks to retrieve.")] = None,
+    users: Users = None,
+    user_model: UserModel = None,
+    samples: Samples = 1,
+    like: Like = None,
     output: OutputPlace = "answers.jsonl",
     limit: Limit = None,
     asking: Asking,
@@ -43,10 +61,12 @@ def answer(
 
     - `ragstone answer --questions questions.jsonl --documents handbook/ --model openai/gpt-4o-mini`
     - `ragstone answer --questions questions.jsonl --system my_app:reply`
+    - `ragstone answer --users personas.toml --system my_app:chat`
     """
     from ragstone.config import choose
     from ragstone.flows.answer.answering import answer_to_file
     from ragstone.stages.answer import forecast_answering
+    from ragstone.stages.users import plan_users
     from ragstone.systems.chosen import answered_by
     from ragstone.tables.storage import absolute
 
@@ -56,8 +76,14 @@ def answer(
     settings = choose(settings, "answer", model=model)
     if system:
         settings = answered_by(settings, system)
-    asking.tell_forecast(lambda: forecast_answering(settings), output)
-    summary = answer_to_file(settings, output, how=asking.session, force=asking.force)
+    if users is not None:
+        _refuse(**{"--questions": questions})
+        plan = plan_users(users, settings, model=user_model, samples=samples, limit=limit)
+        summary = _converse(settings, plan, output, asking, like=like)
+    else:
+        _refuse("--users", **{"--user-model": user_model, "--like": like, "--samples": samples > 1})
+        asking.tell_forecast(lambda: forecast_answering(settings), output)
+        summary = answer_to_file(settings, output, how=asking.session, force=asking.force)
     if asking.json:
         show_json(summary)
     _say(summary)
@@ -66,10 +92,35 @@ def answer(
         raise typer.Exit(UNSCORED)
 
 
+def _refuse(needed: str = "", **given: object) -> None:
+    """Exit where an option is given that has no meaning here. needed: the option that it goes with."""
+    for name, value in given.items():
+        if value:
+            say(f"{name} goes with {needed}." if needed else f"{name} has no meaning beside --users.")
+            raise typer.Exit(WRONG_USE)
+
+
+def _converse(
+    settings: "Settings", plan: "UserPlan", output: str, asking: Asking, *, like: Path | None
+) -> "AnswerSummary":
+    """Let simulated users talk to the application, and show what became of it."""
+    from ragstone.flows.answer.answering import converse_to_file
+    from ragstone.report.conversations import conversations_document
+    from ragstone.report.render.terminal import render_terminal
+    from ragstone.stages.users import forecast_users
+
+    asking.tell_forecast(lambda: forecast_users(plan, settings), output)
+    summary = converse_to_file(settings, plan, output, like=like, how=asking.session, force=asking.force)
+    if not asking.json and summary.goals is not None:
+        show(render_terminal(conversations_document(summary.goals, summary.likeness)))
+    return summary
+
+
 def _say(summary: "AnswerSummary") -> None:
     from ragstone.report.wording import asked_line
 
     asked = asked_line(summary.calls)
-    told = f"{plural(summary.n_answers, 'answer')} in {summary.output}; {summary.n_failed} failed. {asked}"
+    noun = "answer" if summary.goals is None else "conversation"
+    told = f"{plural(summary.n_answers, noun)} in {summary.output}; {summary.n_failed} failed. {asked}"
     for line in [*summary.notes, told] if summary.n_failed else [told, *summary.notes]:
         say(line)

@@ -22,6 +22,8 @@ from ragstone.systems.http import open_http_system
 from ragstone.systems.prompting import load_prompt
 from ragstone.tables import read_rows
 
+GIVEN = {"text": "the question's text", "row": "the Question row", "messages": "the conversation's messages"}
+
 
 async def look_at(name: str, settings: Settings) -> str:
     """Return what was found of a system. Raises RagstoneError saying what is wrong and how to mend it.
@@ -39,7 +41,7 @@ async def look_at(name: str, settings: Settings) -> str:
             return await _reach_model(model, settings)
         case PythonSystem(call=call):
             callee = await load_callee(call, settings.path("."), f"[systems.{name}]")
-            given = "the Question row" if callee.wants_row else "the question's text"
+            given = GIVEN[callee.takes]
             return f"{call} can be imported; it is given {given}"
         case RagSystem() as declared:
             prompt = load_prompt(settings.named(declared.prompt or settings.answer.prompt))
