@@ -15,7 +15,7 @@ class GoalSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     met: the share whose goal was met, of those of which it is known; conversations of one persona are one
     cluster. n_unknown: of which nobody can tell, failed ones among them. turns: of the user, on
-    average, where the goal was met. ended: reason -> conversations. missed: ids of those that missed the goal.
+    average, where the goal was met. ended: reason -> conversations. missed: their ids.
     """
 
     n: int

@@ -95,12 +95,12 @@ async def conversation_rows(
         raise ConfigError("a conversation waits for each reply, and a batch takes hours: leave out --batch.")
     talks = _begun(plan, session.settings)
     speak = await _speaker(plan, session)
-    talking = talks
+    talking, searching = talks, bool(chunks) and searches(session.settings)
     while talking:
         await speak(talking)
         talking = [one for one in talking if one.ended is None]
         asked = [one.question() for one in talking]
-        rankings = await rank_questions(asked, chunks, session, documents=documents) if chunks else []
+        rankings = await rank_questions(asked, chunks, session, documents=documents) if searching else []
         replies = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
         at = 0
         async for reply in replies:
@@ -168,11 +168,10 @@ def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
     settings = with_system(settings)
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        corpus = load_corpus(settings, session.embedder) if searches(settings) else None
-        given = {"chunks": corpus.chunks, "documents": corpus.documents} if corpus else {}
+        corpus = load_corpus(settings, session.embedder)
         forecaster.assumptions[ASSUMPTION] = None
         told = msgspec.structs.replace(plan, to_the_end=True)
-        async for _row in conversation_rows(told, session, **given):
+        async for _row in conversation_rows(told, session, chunks=corpus.chunks, documents=corpus.documents):
             pass
 
     return forecast_of(settings, work)

@@ -27,7 +27,7 @@ from ragstone.records import Answer, Context, Metadata, Question, Step, Usage
 from ragstone.retrieval.deps import question_tags
 from ragstone.systems.rows import CONVERSATION_ID, messages_of, thread_of
 from ragstone.systems.said import SystemReply, completion_of
-from ragstone.tables.interchange.conversations import turns_of
+from ragstone.tables.calls import as_steps
 from ragstone.tables.reading import parse_row
 
 PLACES = ("question", "id", "lang", "messages", "conversation_id")
@@ -145,7 +145,7 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
         said = SystemReply(
             answer=answer,
             contexts=contexts,
-            steps=_steps(reply, picks["steps"], where) if "steps" in picks else None,
+            steps=_steps(reply, picks["steps"], declared.steps, where) if "steps" in picks else None,
             metadata=_named(reply, picks.get("conversation_id")),
         )
         return said, usage or None, _number(reply, picks.get("cost_usd"))
@@ -193,16 +193,15 @@ def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context
     return row.contexts or []
 
 
-def _steps(reply: Json, pick: Pick, where: str) -> list[Step]:
+def _steps(reply: Json, pick: Pick, path: str | None, where: str) -> list[Step]:
     """Return what an agent did, as far as the path finds it. Raises AppFailed for what is no step."""
     found = pick(reply)
     if len(found) == 1 and isinstance(found[0], list | None):  # the path of the list itself
         found = list(found[0] or [])
-    turn = {"role": "assistant", "content": "", "tool_calls": found}
     try:
-        return msgspec.convert(turns_of([turn])[0].get("tool_calls", []), list[Step])
-    except msgspec.ValidationError as mistake:
-        raise AppFailed("unparsable", f"{where} what the reply has at steps is no step: {mistake}") from None
+        return msgspec.convert(as_steps(found), list[Step])
+    except (TypeError, msgspec.ValidationError) as mistake:
+        raise AppFailed("unparsable", f"{where} steps = {path!r}: {mistake}") from None
 
 
 def _named(reply: Json, pick: Pick | None) -> Metadata | None:

@@ -10,7 +10,7 @@ from ragstone.records import Step
 from ragstone.tables.names import ROLE_NAMES, fields_of
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
-    "tool": ("tool", "name", "tool_name"),
+    "tool": ("tool", "name", "tool_name", "action"),
     "arguments": ("arguments", "args", "input", "input_parameters", "inputParameters"),
     "result": ("result", "output", "observation"),
     "seconds": ("seconds", "latency_s", "duration_s"),

@@ -21,7 +21,7 @@ from ragstone.stages.given import asked_questions
 from ragstone.stages.notes import system_notes, too_few_chunks
 from ragstone.stages.retrieve import rank_questions
 from ragstone.stages.users import UserPlan, conversation_rows, n_conversations
-from ragstone.systems.chosen import searches, with_system
+from ragstone.systems.chosen import with_system
 from ragstone.tables import check_output
 from ragstone.tables.storage import Place
 
@@ -115,9 +115,8 @@ def converse_to_file(
 
     async def work() -> Calls:
         async with open_session(settings, how) as session:
-            corpus = await corpus_on(session) if searches(settings) else None
-            found = {"chunks": corpus.chunks, "documents": corpus.documents} if corpus else {}
-            made = conversation_rows(plan, session, **found)
+            corpus = await corpus_on(session)
+            made = conversation_rows(plan, session, chunks=corpus.chunks, documents=corpus.documents)
             await write_stream(
                 made,
                 output,

@@ -20,6 +20,8 @@ from ragstone.console.printing import UNSCORED, WRONG_USE, plural, say, show, sh
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ragstone.config import Settings
     from ragstone.flows.answer.answering import AnswerSummary
     from ragstone.stages.users import UserPlan
@@ -77,11 +79,11 @@ def answer(
     if system:
         settings = answered_by(settings, system)
     if users is not None:
-        _refuse(**{"--questions": questions})
+        _refuse({"--questions": questions})
         plan = plan_users(users, settings, model=user_model, samples=samples, limit=limit)
         summary = _converse(settings, plan, output, asking, like=like)
     else:
-        _refuse("--users", **{"--user-model": user_model, "--like": like, "--samples": samples > 1})
+        _refuse({"--user-model": user_model, "--like": like, "--samples": samples > 1}, "--users")
         asking.tell_forecast(lambda: forecast_answering(settings), output)
         summary = answer_to_file(settings, output, how=asking.session, force=asking.force)
     if asking.json:
@@ -92,7 +94,7 @@ def answer(
         raise typer.Exit(UNSCORED)
 
 
-def _refuse(needed: str = "", **given: object) -> None:
+def _refuse(given: "Mapping[str, object]", needed: str = "") -> None:
     """Exit where an option is given that has no meaning here. needed: the option that it goes with."""
     for name, value in given.items():
         if value:
