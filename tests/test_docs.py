@@ -41,6 +41,7 @@ from ragstone.llm.openai import open_openai
 from ragstone.llm.providers import Provider, providers
 from ragstone.llm.transport import Where
 from ragstone.systems.prompting import load_prompt
+from ragstone.systems.users.persona import load_personas
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.reading import parse_row
 
@@ -239,12 +240,14 @@ def run_python(block: Block, names: dict[str, object]) -> None:
 
 
 def read_toml(block: Block, _names: dict[str, object]) -> None:
-    """Read a table of settings, a judge, a critic, a style or an answering prompt, as the product does."""
+    """Read a table of settings, a judge, a critic, a style, a prompt or personas, as the product does."""
     table = tomllib.loads(block.text)
     scratch = Path("scratch.toml")
     scratch.write_text(block.text, encoding="utf-8")
     if "kind" in table:
         parse_judge(block.text, scratch)
+    elif "personas" in table:
+        load_personas(scratch)
     elif "inputs" in table:
         parse_critic(block.text, scratch)
     elif "needs" in table:

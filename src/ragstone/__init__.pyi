@@ -26,6 +26,8 @@ from .corpus.ingest import ingest as ingest
 from .corpus.ingest import read_corpus as read_corpus
 from .dataset.candidate import Candidate as Candidate
 from .dataset.certifying.certificate import Certificate as Certificate
+from .dataset.certifying.likeness import Likeness as Likeness
+from .dataset.certifying.likeness import likeness as likeness
 from .dataset.placing import PlacedEvidence as PlacedEvidence
 from .dataset.placing import place_evidence as place_evidence
 from .dataset.placing import remember_sources as remember_sources
@@ -40,6 +42,8 @@ from .errors import MissingExtra as MissingExtra
 from .errors import ModelError as ModelError
 from .errors import RagstoneError as RagstoneError
 from .experiments.compared import Comparison as Comparison
+from .experiments.goals import GoalSummary as GoalSummary
+from .experiments.goals import summarise_goals as summarise_goals
 from .experiments.paired import best_and_indistinguishable as best_and_indistinguishable
 from .experiments.paired import compare_rankings as compare_rankings
 from .flows.ask.asking import AskedQuestion as AskedQuestion
@@ -137,6 +141,7 @@ from .stages.api import retrieve as retrieve
 from .stages.sample import Sample as Sample
 from .stages.sample import sample_log as sample_log
 from .stages.tag import tag as tag
+from .stages.users import converse as converse
 from .statistics import Estimate as Estimate
 from .statistics import mean_estimate as mean_estimate
 from .tables import Rows as Rows

@@ -13,7 +13,7 @@ from ragstone.config import PythonSystem
 from ragstone.errors import ConfigError
 from ragstone.llm import CallFailed
 from ragstone.llm.transport import AppFailed
-from ragstone.records import Answer, Context, Question, Usage
+from ragstone.records import Answer, Context, Question, Step, Usage
 from ragstone.systems.function import callee_of, function_prompt, load_callee, open_function
 from ragstone.systems.said import SystemReply
 
@@ -296,3 +296,12 @@ async def test_a_negative_or_impossible_number_is_unknown(tokens):
     _, completion = await called(lambda _question: told)
     assert (completion.usage, completion.cost_usd) == (Usage(), None)
     assert completion.latency_s >= 0
+
+
+async def test_a_function_of_messages_is_given_the_conversation():
+    async def reply(messages, k=3):
+        return {"answer": f"{k} {messages}", "steps": [{"tool": "look"}]}
+
+    said, _ = await called(reply)
+    assert said.answer == "3 [{'role': 'user', 'content': 'When?'}]"
+    assert said.steps == [Step(tool="look")]

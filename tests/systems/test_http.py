@@ -9,6 +9,8 @@ from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.transport import AppFailed
 from ragstone.records import Context, Question
+from ragstone.llm.transport import AppFailed, Unreachable
+from ragstone.records import Context, Question, Step
 from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.said import SystemReply
 
@@ -284,3 +286,35 @@ async def test_a_reply_without_measure_is_not_read_to_its_end(fake):
     with pytest.raises(AppFailed, match="more than 10,000,000 bytes") as failure:
         await ask(fake)
     assert failure.value.status == "unparsable"
+
+
+THREAD = {
+    "thread": {"id": "ann", "turns": [{"role": "user", "content": "Hi"}, {"role": "tool", "content": "x"}]}
+}
+
+
+async def test_a_turn_of_a_conversation_is_sent_with_what_was_said_before_it(fake):
+    question = msgspec.structs.replace(QUESTION, metadata=THREAD)
+    messages = [{"role": "user", "content": "Hi"}, {"role": "user", "content": "When & where?"}]
+    await ask(fake, question=question, request={"m": "{messages}", "t": "so: {messages}"})
+    assert fake.asked[0].body == {"m": messages, "t": "so: " + msgspec.json.encode(messages).decode()}
+    # A question alone is a conversation of one turn, and a column of that name is no conversation.
+    other = msgspec.structs.replace(QUESTION, metadata={"thread": "blue"})
+    await ask(fake, question=other, request={"m": "{messages}", "id": "{conversation_id}"})
+    assert fake.asked[1].body == {"m": messages[1:], "id": None}
+
+
+async def test_steps_and_the_id_of_the_conversation_are_read_by_path(fake):
+    fake.script = lambda asked: {
+        "answer": "ok",
+        "talk": 7,
+        "did": [{"action": "look", "arguments": {"k": 1}, "observation": "seen"}],
+    }
+    for path in ("$.did", "$.did[*]"):
+        said, _ = await ask(fake, steps=path, conversation_id="$.talk")
+        assert said.steps == [Step(tool="look", arguments={"k": 1}, result="seen")]
+        assert said.metadata == {"conversation_id": "7"}
+    said, _ = await ask(fake, steps="$.nothing", conversation_id="$.nothing")
+    assert (said.steps, said.metadata) == ([], None)
+    with pytest.raises(AppFailed, match=r"steps = '\$\.answer': step 1|steps = '\$\.talk'"):
+        await ask(fake, steps="$.talk")

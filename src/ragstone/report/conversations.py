@@ -40,7 +40,7 @@ def conversations_document(goals: GoalSummary, likeness: Likeness | None) -> Rep
 
 def _goal_blocks(goals: GoalSummary) -> list[Block]:
     n_known = goals.n - goals.n_unknown
-    met = f"{with_ends(goals.met)} of {count(n_known)}" if goals.met else "nobody can tell"
+    met = f"{with_ends(goals.met)} of {count(n_known)}" if goals.met else "not known"
     rows = [("goal met", met)]
     if goals.turns is not None:
         rows.append(("turns to the goal", with_ends(goals.turns)))

@@ -1,7 +1,7 @@
 """Stage: simulated users -> conversations with an application, a row each."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from ragstone.stages.answer import answer_rows
 from ragstone.stages.corpus import load_corpus
 from ragstone.stages.retrieve import rank_questions
 from ragstone.systems.chosen import chosen_system, searches, system_of, with_system
-from ragstone.systems.users.persona import Persona, check_names, load_personas
+from ragstone.systems.users.persona import Persona, load_personas, parse_personas
 from ragstone.systems.users.speaking import UserMove, next_of_model, next_of_script
 from ragstone.systems.users.talk import Talk
 from ragstone.tables import Rows
@@ -40,22 +40,21 @@ class UserPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_users(
-    users: Path | str | Sequence[Persona],
+    users: Path | str | Sequence[Mapping[str, Any]],
     settings: Settings,
     *,
     model: str | None = None,
     samples: int = 1,
     limit: int | None = None,
 ) -> UserPlan:
-    """Return who talks to the application. users: a file of personas, or the personas; limit: the first ones.
+    """Return who talks to the application. users: a file of personas, or its tables; limit: the first ones.
 
     Raises ConfigError for a file that is wrong, a user for whom nobody speaks, and a system that cannot talk.
     """
-    personas = load_personas(Path(users)) if isinstance(users, str | Path) else list(users)
-    personas = personas[:limit]
-    if not personas:
-        raise ConfigError("there are no users: give at least one persona.")
-    check_names(personas)
+    if isinstance(users, str | Path):
+        personas = load_personas(Path(users))[:limit]
+    else:
+        personas = parse_personas(list(users), Path("users"))[:limit]
     silent_one = next((one.name for one in personas if one.script is None), None)
     if silent_one is not None and model is None:
         raise ConfigError(
@@ -178,7 +177,7 @@ def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
 
 
 def converse(
-    users: Path | str | Sequence[Persona],
+    users: Path | str | Sequence[Mapping[str, Any]],
     *,
     system: str | Callable[..., object] | None = None,
     user_model: str | None = None,
@@ -194,9 +193,9 @@ def converse(
 ) -> Rows[Answer]:
     """Return a conversation of each simulated user with an application, as rows with `turns`.
 
-    users: a file of personas, or Persona values. system: as `answer` takes it; a callable whose parameter is
-    named `messages` is given the whole conversation. user_model: speaks for personas without a script, all of
-    which need it; samples: conversations of each persona. chunks, documents: what the built-in applications
+    users: a file of personas, or its tables as dicts. system: as `answer` takes it; a callable whose
+    parameter is named `messages` is given the whole conversation. user_model: speaks for the personas that
+    have no script; samples: conversations of each persona. chunks, documents: what the built-in applications
     answer from. The metadata of a row: persona, goal_met (None where nobody can tell), n_turns, ended (goal,
     patience, silence, error). budget, deadline, offline: as for `answer`. Raises ConfigError for personas or
     a system that are wrong, ModelError when no call can succeed.

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,20 +78,19 @@ def load_personas(path: Path) -> list[Persona]:
     tables = parse_toml(text, path)
     for key in tables.keys() - {TABLE}:
         raise ConfigError(f"{path}: unknown key {key!r}. {nearest(key, [TABLE])}")
-    listed = tables.get(TABLE)
+    return parse_personas(tables.get(TABLE), path, text)
+
+
+def parse_personas(listed: object, path: Path, text: str = "") -> list[Persona]:
+    """Return the personas of tables. path, text: of the file, for errors. Raises ConfigError."""
     if not isinstance(listed, list) or not listed:
         raise ConfigError(f"{path}: there is no user. Write a table [[{TABLE}]] with name and goal for each.")
     parts = _parts(text, len(listed))
     personas = [_persona(table, path, part) for table, part in zip(listed, parts, strict=True)]
-    check_names(personas, f"{path}: ")
-    return personas
-
-
-def check_names(personas: Sequence[Persona], where: str = "") -> None:
-    """Raise ConfigError for two of one name: rows are told apart by it."""
     for name, n in Counter(one.name for one in personas).items():
-        if n > 1:
-            raise ConfigError(f"{where}{n} personas are named {name!r}: give each another name.")
+        if n > 1:  # rows are told apart by it
+            raise ConfigError(f"{path}: {n} personas are named {name!r}: give each another name.")
+    return personas
 
 
 def _parts(text: str, n: int) -> list[str]:
