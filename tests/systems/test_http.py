@@ -8,8 +8,6 @@ from ragstone.config import HttpSystem
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.transport import AppFailed
-from ragstone.records import Context, Question
-from ragstone.llm.transport import AppFailed, Unreachable
 from ragstone.records import Context, Question, Step
 from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.said import SystemReply
