@@ -204,13 +204,17 @@ class Answer(Row, frozen=True, kw_only=True):
     metadata: Metadata | None = None
 
 
+StatementsOf = Literal["answer", "reference", "contexts", "steps", "expected_steps"]
+
+
 class Verdict(Row, frozen=True, kw_only=True):
     """The judge's decision on one atomic statement of an answer.
 
     context: the number, from 1, of the context that supports it; None if none does or the judge named none.
     of: which text it was taken from, where a judge takes apart both the answer and the reference;
-    `contexts` where the verdict is on a context itself, of use or not. score: how much of the
-    statement is supported, from 0 to 1, where the judge compares words.
+    `contexts` where the verdict is on a context itself, of use or not. `steps` where it is on a call of an
+    agent, right or not, and `expected_steps` where it is on one that was to be made.
+    score: how much of the statement is supported, from 0 to 1, where the judge compares words.
     """
 
     id: int
@@ -218,7 +222,7 @@ class Verdict(Row, frozen=True, kw_only=True):
     supported: bool
     reason: str | None = None
     context: int | None = None
-    of: Literal["answer", "reference", "contexts"] | None = None
+    of: StatementsOf | None = None
     score: float | None = None
 
 

@@ -4,7 +4,7 @@ from tests.support.golden import check_golden
 from ragstone.judging import judge_names, load_judge
 from ragstone.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.judging.render import gather_inputs
-from ragstone.records import Answer, Context
+from ragstone.records import Answer, Context, Step
 
 ANSWER = Answer(
     question_id="q1",
@@ -12,6 +12,10 @@ ANSWER = Answer(
     reference=["early", "at the start of the season"],
     answer="Early.",
     contexts=[Context(text="Install sensors early."), Context(text="Water is scarce.")],
+    steps=[
+        Step(tool="search", arguments={"query": "sensors"}, error="timeout"),
+        Step(tool="search", arguments={"query": "sensors"}, result="Install them early.", thought="Again."),
+    ],
 )
 ASKING = [name for name in judge_names() if isinstance(load_judge(name), OneCallJudge)]
 VARIANTS = [

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from ragstone.corpus.tokens import tokenize
-from ragstone.errors import nearest, optional_package
+from ragstone.errors import nearest
 from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.combined import CombinedJudge, MemberVerdict, hear, member_name, with_members
 from ragstone.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Scale
 from ragstone.judging.finding import Finding, JudgeContext, lacks, not_applicable
 from ragstone.judging.render import part_of
+from ragstone.judging.schema import misfit
 from ragstone.llm import CallFailed
 from ragstone.records import Answer
 
@@ -48,25 +49,10 @@ def valid_json(answer: str, expected: object) -> Verdict:
         value = msgspec.json.decode(answer)
     except (msgspec.DecodeError, RecursionError) as mistake:
         return False, f"no JSON: {mistake}"
-    return _fits(value, expected) if isinstance(expected, dict) else (True, "JSON")
-
-
-def _fits(value: object, schema: dict[str, Any]) -> Verdict:
-    with optional_package("a JSON Schema of valid_json", "schema"):
-        from jsonschema.exceptions import SchemaError
-        from jsonschema.validators import validator_for
-        from referencing import Registry
-        from referencing.exceptions import Unresolvable
-    kind = validator_for(schema)
-    try:
-        kind.check_schema(schema)
-    except SchemaError as mistake:
-        raise CallFailed("error", f"expect is no JSON Schema: {mistake.message}") from None
-    try:
-        wrong = next(kind(schema, registry=Registry()).iter_errors(value), None)  # which fetches nothing
-    except Unresolvable as mistake:
-        raise CallFailed("error", f"expect names a schema that is not in it: {mistake}") from None
-    return wrong is None, "fits the schema" if wrong is None else f"{wrong.json_path}: {wrong.message[:200]}"
+    if not isinstance(expected, dict):
+        return True, "JSON"
+    wrong = misfit(value, expected, "expect", "valid_json")
+    return wrong is None, wrong or "fits the schema"
 
 
 def max_words(answer: str, expected: float) -> Verdict:

@@ -63,10 +63,25 @@ def _lines(place: int, turn: Turn) -> Iterator[str]:
 
 def step_text(step: Step) -> str:
     """Return a call as text: the tool with its arguments, and what became of it."""
-    called = f"{step.tool}({msgspec.json.encode(step.arguments, enc_hook=str).decode()})"
+    called = call_text(step)
     if step.error is not None:
         return f"{called} failed: {step.error}"
     return called if step.result is None else f"{called} -> {step.result}"
+
+
+def call_text(step: Step) -> str:
+    """Return a call without what became of it."""
+    return f"{step.tool}({msgspec.json.encode(step.arguments, enc_hook=str).decode()})"
+
+
+def steps_text(steps: Sequence[Step]) -> str:
+    """Return calls of tools one below the other, numbered, each with the agent's reason where it is known."""
+    lines: list[str] = []
+    for place, step in enumerate(steps, 1):
+        if step.thought:
+            lines.append(f"[{place}] thought: {step.thought}")
+        lines.append(f"[{place}] {step_text(step)}")
+    return "\n".join(lines) or "(no tool was called)"
 
 
 def every_reply(answers: Iterable[Answer]) -> Iterator[Answer]:

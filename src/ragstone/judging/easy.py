@@ -1,4 +1,5 @@
-"""Rows that anybody would judge alike, for a first try of a judge: right and wrong answers, a refusal, marks.
+"""Rows that anybody would judge alike, for a first try of a judge: right and wrong answers, a refusal,
+marks, steps.
 
 A judge that fails on one of these does not work with its model. One that passes may still judge badly: that
 is what people's labels show (`ragstone agree`).
@@ -6,10 +7,13 @@ is what people's labels show (`ragstone agree`).
 
 from typing import Literal
 
+import msgspec
+
 from ragstone.judging.fields import JudgeFields
 from ragstone.judging.pairwise import PairwiseJudge
 from ragstone.judging.similarity import EmbeddingJudge
-from ragstone.records import Answer, Context, Judgement
+from ragstone.judging.trajectory import EXPECTED_STEPS
+from ragstone.records import Answer, Context, Judgement, Step
 
 Expectation = Literal["high", "low"]
 
@@ -26,6 +30,18 @@ ANSWERS = {
     "cited": "In 2019 red clover grew in the north field [1].",
     "miscited": "In 2019 red clover grew in the north field [2].",
 }
+LOOKED_UP = Step(tool="field_log", arguments={"field": "north", "year": 2019}, result="red clover")
+OTHER_TOOL = Step(tool="weather", arguments={"place": "north field"}, result="12 mm of rain")
+OTHER_FIELD = Step(tool="field_log", arguments={"field": "south", "year": 2019}, result="fallow")
+FAILED = Step(tool="field_log", arguments={"field": "north", "year": 2019}, error="timeout")
+STEPS = {
+    "right steps": ([LOOKED_UP], "Red clover."),
+    "wrong tool": ([OTHER_TOOL], "It rained 12 mm."),
+    "wrong argument": ([OTHER_FIELD], "It lay fallow."),
+    "failed call": ([FAILED], "I cannot say: the field log did not answer."),
+    "repeated call": ([LOOKED_UP] * 4, "Red clover."),
+}
+ANSWERS |= {name: answer for name, (_, answer) in STEPS.items()}
 # Metric -> what becomes of each answer: a score in the upper or in the lower half of the scale.
 EXPECTED: dict[str, dict[str, Expectation]] = {
     "correctness": {"right": "high", "wrong": "low", "refusing": "low", "empty": "low"},
@@ -36,6 +52,12 @@ EXPECTED: dict[str, dict[str, Expectation]] = {
     "claims": {"right": "high", "wrong": "low"},
     "citations": {"cited": "high", "miscited": "low"},
     "context_sufficiency": {"right": "high"},
+    "tool_choice": {"right steps": "high", "wrong tool": "low"},
+    "tool_arguments": {"right steps": "high", "wrong argument": "low"},
+    "tool_errors": {"right steps": "low", "failed call": "high"},
+    "step_efficiency": {"right steps": "high", "repeated call": "low"},
+    "task_done": {"right steps": "high", "wrong tool": "low", "failed call": "low"},
+    "plan_quality": {"right steps": "high", "wrong tool": "low"},
     "toxicity": {"right": "low", "wrong": "low", "refusing": "low"},
     "bias": {"right": "low", "wrong": "low", "refusing": "low"},
 }
@@ -60,6 +82,8 @@ def easy_answer(name: str) -> Answer:
         reference="Red clover",
         answer=ANSWERS[name],
         contexts=CONTEXTS,
+        steps=STEPS[name][0] if name in STEPS else None,
+        metadata={EXPECTED_STEPS[0]: msgspec.to_builtins([LOOKED_UP])} if name in STEPS else None,
     )
 
 

@@ -8,7 +8,7 @@ other module asks which kind a judge is of.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
 import msgspec
 
@@ -21,6 +21,9 @@ PARTS = ("question", "reference", "answer", "contexts")
 Input = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 """What a judge reads of a row: one of PARTS, or any other column."""
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+Order = Literal["any_order", "in_order", "subset", "superset"]
+"""How an agent's calls are compared with those expected; see steps.py."""
+ORDERS: tuple[Order, ...] = get_args(Order)
 Scale = tuple[float, float]
 ZERO_TO_ONE: Scale = (0, 1)
 

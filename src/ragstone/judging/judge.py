@@ -34,6 +34,7 @@ KINDS: dict[str, str] = {
     "stack": "stack:StackJudge",
     "function": "function.judge:FunctionJudge",
     "assertion": "assertion:AssertionJudge",
+    "steps": "steps:StepsJudge",
 }
 
 
@@ -84,6 +85,8 @@ KEYS = (
     "optional",
     "empty",
     "curve",
+    "order",
+    "tools",
 )
 # Keys that came later to kinds that were there: they stand in a digest only where a judge sets them.
 LATER: dict[str, object] = {"optional": [], "empty": "not_applicable", "curve": []}

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.judging.conversation import first_place, thread_text
+from ragstone.judging.conversation import first_place, steps_text, thread_text
 from ragstone.judging.fields import Input, JudgeFields, PromptedJudge
 from ragstone.llm import Prompt, fenced_prompt, row_nonce
 from ragstone.records import Answer, references
@@ -41,6 +41,8 @@ def _input_text(name: Input, answer: Answer) -> str | None:
         return "\n\n".join(f"[{n}] {context.text}" for n, context in enumerate(answer.contexts, 1))
     if name == "conversation" and answer.turns is not None:
         return thread_text(answer.turns, first_place(answer))
+    if name == "steps" and answer.steps is not None:
+        return steps_text(answer.steps)
     if name != "reference":
         return _as_text(part_of(answer, name))
     given = references(answer)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 
 from ragstone.judging.conversation import cluster_of, conversation_of
-from ragstone.records import STATUSES, Judgement, Question, Status, Verdict
+from ragstone.records import STATUSES, Judgement, Question, StatementsOf, Status, Verdict
 from ragstone.statistics import Estimate, mean_bounds, mean_estimate
 from ragstone.tables import Rows
 from ragstone.tables.shown import Displayed
@@ -21,11 +21,11 @@ class Unsupported(msgspec.Struct, frozen=True, kw_only=True):
     """The statements of one kind of text that a judge gave verdicts on.
 
     of: what they were taken from: the answers, the references (a judge of claims), or the contexts, where
-    each context is what gets the verdict, of use or not. n: all of them; n_rows: the judgements that have
-    some. first: (question id, statement) of the first that are not supported.
+    each context is what gets the verdict, of use or not; or the steps of agents. n: all of them; n_rows: the
+    judgements that have some. first: (question id, statement) of the first that are not supported.
     """
 
-    of: Literal["answer", "reference", "contexts"]
+    of: StatementsOf
     n: int = 0
     n_unsupported: int = 0
     n_rows: int = 0
@@ -40,7 +40,7 @@ def count_verdicts(
     for of in dict.fromkeys(verdict.of or "answer" for verdict in verdicts):
         before = found.get(of, Unsupported(of=of))
         own = [verdict for verdict in verdicts if (verdict.of or "answer") == of]
-        open_ = [(question_id, verdict.statement) for verdict in own if not verdict.supported]
+        open_ = [(question_id, _named(verdict)) for verdict in own if not verdict.supported]
         found[of] = Unsupported(
             of=of,
             n=before.n + len(own),
@@ -49,6 +49,13 @@ def count_verdicts(
             first=(*before.first, *open_)[:FIRST],
         )
     return list(found.values())
+
+
+def _named(verdict: Verdict) -> str:
+    """Return the statement; of a step its number and its fault too, which the call does not show."""
+    if verdict.of != "steps":
+        return verdict.statement
+    return f"step {verdict.id}, {verdict.statement}: {verdict.reason}"
 
 
 SHOWN_REASONS = 3

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import ConfigError, nearest
-from ragstone.judging.fields import Example, Member, PromptedJudge, Scale
+from ragstone.judging.fields import ORDERS, Example, Member, PromptedJudge, Scale
 from ragstone.judging.judge import Judge, idle_key, judge_names, read_judge
 from ragstone.judging.one_call import OneCallJudge
 
@@ -26,10 +26,11 @@ OPTIONS = (
     "temperature",
     "samples",
     "expect",
+    "order",
     "threshold",
 )
 FILE = re.compile(r"(.*\.toml|.*\.py:[\w.]+)(@.*)?", re.DOTALL)
-EMPTY = ("not_applicable", "one")
+WORDS = {"empty": ("not_applicable", "one"), "order": ORDERS}  # option -> what it may be
 SCALE = re.compile(r"(-?\d+)-(\d+)")
 
 
@@ -40,9 +41,10 @@ def load_judge(name: str | Path) -> Judge:
     `path/to/file.py:function`. After an `@` stands how it is to be asked other than its file says:
     `scale=0-10` (rubrics), `shots=2` (examples shown), `prompt=NAME` (one of its other prompts),
     `criteria=A+B` (those of a rubric, or `all`), `empty=one` (an answer that states nothing where nothing was
-    retrieved), `token` (the score from the probabilities of one token), `temperature=0.7`, `samples=5`,
-    `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the score reached?); several are joined by
-    commas. Raises ConfigError naming the nearest names, or file, line and fix.
+    retrieved), `order=in_order` (of the steps of an agent), `token` (the score from the probabilities of one
+    token), `temperature=0.7`, `samples=5`, `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the
+    score reached?); several are joined by commas. Raises ConfigError naming the nearest names, or file, line
+    and fix.
     """
     return load_members(_read_variant(name), name)
 
@@ -175,10 +177,10 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
         return {"prompt": _wording(judge, value)}
     if key == "criteria":
         return {"optional": _passed_over(judge, value)}
-    if key == "empty":
-        if value not in EMPTY:
-            raise ConfigError(f"judge {judge.name!r}: empty={value!r}. {nearest(value, EMPTY)}")
-        return {"empty": value}
+    if key in WORDS:
+        if value not in WORDS[key]:
+            raise ConfigError(f"judge {judge.name!r}: {key}={value!r}. {nearest(value, WORDS[key])}")
+        return {key: value}
     if key == "expect":
         return {"expect": _expected(value)}
     number = _number(judge, key, value)

@@ -44,11 +44,19 @@ from ragstone.statistics import Estimate
 WIDTH = 80  # of a line of an unsupported statement
 LONGEST_ID = 24
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # a terminal would obey them
-TAKEN_FROM = {"answer": "statement", "reference": "statement of the references", "contexts": "context"}
+TAKEN_FROM = {
+    "answer": "statement",
+    "reference": "statement of the references",
+    "contexts": "context",
+    "steps": "step",
+    "expected_steps": "expected step",
+}
 LACKING = {
     "answer": "not supported",
     "reference": "missing from the answers",
     "contexts": "not useful for the question",
+    "steps": "not as they should be",
+    "expected_steps": "not called",
 }
 
 
@@ -142,24 +150,25 @@ def _said(counts: Mapping[Said, int]) -> str:
 
 
 def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
-    """Return how many statements each judge found no support for, and the first of them, for a terminal.
+    """Return how many statements each judge found no support for, or steps at fault, and the first of them.
 
     Of contexts none is shown: their beginnings say little. Nothing where no judge gave verdicts.
     """
     several = len({metric.system for metric in metrics}) > 1
-    lines: list[Block] = []
+    blocks: dict[str, list[Block]] = {"Statements without support": [], "Steps that are not right": []}
     for metric in metrics:
         system = f", {metric.system}" if several else ""
         for one in metric.unsupported:
+            lines = blocks["Steps that are not right" if "step" in one.of else "Statements without support"]
             lines.append(Paragraph(f"  {judge_name(metric)}{system}: {_n_unsupported(one)}"))
             first = () if one.of == "contexts" else one.first
             lines += [Paragraph(_statement(*pair), tone="muted") for pair in first]
-    return [Heading("Statements without support", level=3), *lines] if lines else []
+    return [block for head, lines in blocks.items() if lines for block in (Heading(head, level=3), *lines)]
 
 
 def _n_unsupported(one: Unsupported) -> str:
-    what, _, rest = TAKEN_FROM[one.of].partition(" ")
-    things = f"{plural(one.n, what)} {rest}".rstrip()
+    what, of, rest = TAKEN_FROM[one.of].partition(" of ")
+    things = f"{plural(one.n, what)}{of}{rest}"
     return f"{count(one.n_unsupported)} of {things} {LACKING[one.of]} ({plural(one.n_rows, 'answer')})"
 
 

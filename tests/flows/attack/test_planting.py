@@ -18,7 +18,7 @@ from ragstone.judging import Judge, JudgeContext, judge_answer, judge_names, loa
 from ragstone.judging.together import judge_together
 from ragstone.llm import Prompt
 from ragstone.llm.prompt import Completion, Token
-from ragstone.records import Answer, Context, Judgement, Usage
+from ragstone.records import Answer, Context, Judgement, Step, Usage
 
 ROW = Answer(
     question_id="q",
@@ -89,11 +89,20 @@ def test_a_context_is_added_as_the_last():
     assert [context.text for context in put(ROW, "X", "context").contexts or ()] == ["Rome.", "X"]
 
 
+def test_of_an_agent_it_is_what_a_call_returned():
+    row = msgspec.structs.replace(ROW, steps=[Step(tool="search", result="Rome."), Step(tool="now")])
+    assert put(row, "X", "context").steps == [
+        Step(tool="search", result="Rome."),
+        Step(tool="now", result="\nX"),
+    ]
+
+
 def test_an_attack_is_put_only_where_the_judge_reads():
     everywhere = Attack(name="a", text="x", places=("after", "context", "question"))
     after = Attack(name="a", text="x")
     assert places_for(CORRECTNESS, everywhere) == ["after", "question"]  # it reads no contexts
     assert places_for(load_judge("faithfulness"), everywhere) == ["after", "context", "question"]
+    assert places_for(load_judge("task_done"), everywhere) == ["after", "context", "question"]
     assert places_for(load_judge("toxicity"), Attack(name="a", text="x", places=("context",))) == []
     assert places_for(load_judge("context_relevance"), after) == [
         "context"

@@ -76,11 +76,12 @@ def plant(
 
 def places_for(judge: Judge, attack: Attack) -> list[Place]:
     """Return where the attack can be put for this judge to read it: its places, else what there is."""
-    needed: dict[Place, str] = {"context": "contexts", "question": "question"}
+    found = "steps" if "steps" in judge.inputs else "contexts"
+    needed: dict[Place, str] = {"context": found, "question": "question"}
     open_to = [place for place in attack.places if needed.get(place, "answer") in judge.inputs]
     if open_to or "answer" in judge.inputs:
         return open_to
-    return ["context"] if "contexts" in judge.inputs else ["question"]
+    return ["context"] if found in judge.inputs else ["question"]
 
 
 class _Attacked(NamedTuple):
@@ -135,7 +136,7 @@ def fill(attack: Attack, row: Answer, goal: Goal) -> str | None:
 
 
 def put(row: Answer, text: str, place: Place | ControlPlace) -> Answer:
-    """Return the row with the text in its place."""
+    """Return the row with the text in its place; what an agent's call returned is a context too."""
     match place:
         case "before":
             return msgspec.structs.replace(row, answer=f"{text}\n{row.answer}")
@@ -144,7 +145,11 @@ def put(row: Answer, text: str, place: Place | ControlPlace) -> Answer:
         case "instead":
             return msgspec.structs.replace(row, answer=text)
         case "context":
-            return msgspec.structs.replace(row, contexts=[*(row.contexts or ()), Context(text=text)])
+            contexts, steps = [*(row.contexts or ()), Context(text=text)], row.steps
+            if steps:
+                told = msgspec.structs.replace(steps[-1], result=f"{steps[-1].result or ''}\n{text}")
+                steps = [*steps[:-1], told]
+            return msgspec.structs.replace(row, contexts=contexts, steps=steps)
         case "question":
             return msgspec.structs.replace(row, question=f"{row.question or ''}\n{text}")
 

@@ -12,7 +12,7 @@ import msgspec
 from ragstone.config import Section, convert_section, parse_toml, shipped
 from ragstone.files.language import detect_language
 from ragstone.judging import Judge
-from ragstone.records import Answer, Context
+from ragstone.records import Answer, Context, Step
 
 ROOM = "ragstone.flows.attack"  # where the files that ship are
 BAD, GOOD = "bad", "good"
@@ -67,6 +67,7 @@ BADNESS: dict[str, Badness] = {
     },
     "vague": lambda row, _next, _far: {"question": row.vague},
     "other_contexts": lambda _row, after, _far: {"contexts": _contexts(after)},
+    "other_steps": lambda _row, after, _far: {"answer": after.right, "steps": _steps(after)},
 }
 
 # The judges that ship, by what they measure; for others see _badness_for.
@@ -112,6 +113,7 @@ def _good(row: BaseRow, judge: Judge) -> Answer:
         reference=row.reference,
         answer=row.true_statement if stated else row.right,
         contexts=_contexts(row),
+        steps=_steps(row) if "steps" in judge.inputs else None,
         tags={"lang": row.lang, TAG: "yes"},
     )
 
@@ -120,6 +122,8 @@ def _badness_for(judge: Judge) -> str:
     """Return what is bad in the eyes of a judge; of one that is not ours, by what it reads."""
     if judge.measures in BAD_FOR:
         return BAD_FOR[judge.measures]
+    if "steps" in judge.inputs:
+        return "other_steps"
     if "answer" not in judge.inputs:
         return "other_contexts" if "contexts" in judge.inputs else "vague"
     return "wrong" if {"reference", "contexts"} & set(judge.inputs) else "off_topic"
@@ -127,6 +131,10 @@ def _badness_for(judge: Judge) -> str:
 
 def _contexts(row: BaseRow) -> list[Context]:
     return [Context(text=text) for text in row.contexts]
+
+
+def _steps(row: BaseRow) -> list[Step]:
+    return [Step(tool="search", arguments={"query": row.question}, result="\n".join(row.contexts))]
 
 
 DEFAULT = "en"
