@@ -51,7 +51,7 @@ def valid_json(answer: str, expected: object) -> Verdict:
         return False, f"no JSON: {mistake}"
     if not isinstance(expected, dict):
         return True, "JSON"
-    wrong = misfit(value, expected, "expect", "valid_json")
+    wrong = misfit(value, expected, "expect")
     return wrong is None, wrong or "fits the schema"
 
 

@@ -5,24 +5,22 @@ from typing import Any
 
 import msgspec
 
-from ragstone.errors import MissingExtra
+from ragstone.errors import optional_package
 from ragstone.llm import CallFailed
 
 MOST_SCHEMAS = 256
 
 
-def misfit(value: object, schema: dict[str, Any], named: str, needed_by: str) -> str | None:
+def misfit(value: object, schema: dict[str, Any], named: str) -> str | None:
     """Return where and why a value does not fit a schema, None if it does.
 
-    named: what holds the schema, for messages. Raises CallFailed for what is no schema; MissingExtra, with
-    what needs it.
+    named: what holds the schema, for messages. Raises CallFailed for what is no schema, MissingExtra.
     """
-    try:
+    with optional_package(f"a JSON Schema ({named})", "schema"):
         from referencing.exceptions import Unresolvable
-    except ImportError:
-        raise MissingExtra(f"a JSON Schema of {needed_by}", "schema") from None
-    try:
+
         validator = _validator(msgspec.json.encode(schema), named)
+    try:
         wrong = next(validator.iter_errors(value), None)
     except Unresolvable as mistake:
         raise CallFailed("error", f"{named} names a schema that is not in it: {mistake}") from None

@@ -136,7 +136,7 @@ def find_arguments(judge: "StepsJudge", answer: Answer, steps: Sequence[Step]) -
             faults[at] = wrong
         elif schema is None:
             continue
-        elif wrong := misfit(step.arguments, schema, f"the schema of {step.tool}", "tool_arguments"):
+        elif wrong := misfit(step.arguments, schema, f"the schema of {step.tool}"):
             faults[at] = f"does not fit the schema of the tool: {wrong}"
         checked.append(at)
     if not checked:

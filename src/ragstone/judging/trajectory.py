@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ragstone.judging.conversation import conversation_of
 from ragstone.records import Answer, Step
 from ragstone.tables.calls import arguments_of, calls_in, tool_named
 from ragstone.tables.names import fold
@@ -31,9 +32,12 @@ class ExpectedCall(NamedTuple):
 def expected_calls(answer: Answer) -> list[ExpectedCall] | None:
     """Return the calls that a row expects, in their order; None where it does not say.
 
+    What a row says of a whole conversation says nothing of a single reply.
     They stand in one of EXPECTED_STEPS, as calls in the forms of step_row, names of tools, or messages with
     calls in them. Raises ValueError for anything else.
     """
+    if conversation_of(answer) is not None:
+        return None
     for name, given in _columns(answer, EXPECTED_STEPS):
         if name == "reference_outputs" and not isinstance(given, list) and "messages" not in given:
             continue  # the reference of the answer, not of the steps

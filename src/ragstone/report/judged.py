@@ -55,7 +55,7 @@ LACKING = {
     "answer": "not supported",
     "reference": "missing from the answers",
     "contexts": "not useful for the question",
-    "steps": "not as they should be",
+    "steps": "not right",
     "expected_steps": "not called",
 }
 
