@@ -143,7 +143,8 @@ function listed(supported) {
 function markedParts(words, stated, least, marked) {
   if (!stated.length || !SENTENCE) return words;
   const sentences = sentencesOf(words, stated).map((sentence) => ({ words: sentence, has: wordsOf(sentence), stated: [] }));
-  for (const one of stated) bestSentence(sentences, wordsOf(one.statement), least)?.stated.push(one);
+  const known = new Map(sentences.map((sentence) => [sentence.words.trim().replace(/\s+/g, " "), sentence]));
+  for (const one of stated) (known.get(one.statement) ?? bestSentence(sentences, wordsOf(one.statement), least))?.stated.push(one);
   return sentences.map((sentence) => {
     if (!sentence.stated.length) return sentence.words;
     const bare = sentence.words.trimEnd();
