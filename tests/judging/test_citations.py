@@ -46,6 +46,7 @@ async def judged(text, contexts=CONTEXTS, *, name="citations", ask=None):
         ("Clover fixes it [1-3].", (1, 2, 3)),
         ("Clover fixes it [3-1].", (3, 1)),
         ("Clover fixes it [1 and 3].", (1, 3)),
+        ("Clover fixes it [1, 2, and 3].", (1, 2, 3)),
         ("El trébol lo fija [fuentes 1 y 3].", (1, 3)),
         ("البرسيم يثبت النيتروجين [المصدر 1 و2].", (1, 2)),
         ("Clover fixes it¹ and more².", (1, 2)),

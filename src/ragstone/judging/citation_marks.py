@@ -16,12 +16,13 @@ MOST_RANGE = 100  # contexts that `[1-100]` cites
 YEARS = range(1000, 3000)  # in brackets: no mark, unless there are so many contexts
 
 _COUNT = r"\^?\d{1,4}+"
-_AND = r"(?:\s{0,2}+[,;،、，；\-–—]\s{0,2}+|\s{1,2}+(?:(?:and|y|et|und|e|और|na)\s|و)\s?+)"
+_AND = r"(?:\s{0,2}+[,;،、，；\-–—]\s{0,2}+(?:and\s)?+|\s{1,2}+(?:(?:and|y|et|und|e|और|na)\s|و)\s?+)"
 _COUNTS = rf"{_COUNT}(?:{_AND}{_COUNT})*+"
 _WORD = (
     r"(?i:doc(?:ument[eo]?)?|dokument|passage|pasaje|extrait|source|fuente|quelle|chanzo|kifungu|स्रोत|अंश"
     r"|(?:ال)?(?:مصدر|مقطع)|[ck]ontext[eo]?|ref(?:erence)?)s?[.:]?\s{0,2}#?"
 )
+NAMED_SOURCE = re.compile(rf"\b{_WORD}\b(?:{_COUNTS}\b)?")  # in a sentence: "passages 1 and 2 state"
 NUMBERED_MARK = (
     rf"(?:\[(?=\[))?[\[［【〔]\s{{0,2}}+(?:{_WORD})?(?P<square>{_COUNTS})(?:†[^\]】\n]{{0,80}}+)?\s{{0,2}}+[\]］】〕]"
     r"\]?+(?:\([^\s()]{1,300}+\))?"

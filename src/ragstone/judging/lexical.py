@@ -10,7 +10,7 @@ from ragstone.config import read_library
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest
 from ragstone.files.language import language_odds
-from ragstone.judging.citation_marks import cited_statements
+from ragstone.judging.citation_marks import NAMED_SOURCE, cited_statements
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.judging.matching import focus, match, missing, word_weight, words
@@ -130,8 +130,6 @@ CHRF_BETA = 2.0
 PATIENCE_WORDS = 10  # unsupported words that halve the share of the others
 MOST_NAMED = 5  # words or marks in a reason
 SUPPORTED = 0.4  # from which word_support on the contexts support a statement: see docs/judges.md
-# How answers name what they were given, in words that it does not hold: "passages 1 and 2 state".
-GIVEN = re.compile(r"\b(?:passage|context|source|document)s?\b(?:(?:,|,? and)?\s\d{1,3}\b)*", re.IGNORECASE)
 
 
 def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
@@ -238,7 +236,7 @@ def statement_verdicts(answer: Answer) -> list[Verdict]:
     held = set[str]().union(*contexts)
     found: list[Verdict] = []
     for one in cited_statements(answer.answer, answer.contexts or []):
-        said = words(GIVEN.sub(" ", one.text))
+        said = words(NAMED_SOURCE.sub(" ", one.text))
         score = word_support(said, held)
         supported = score >= SUPPORTED
         if not said or (not supported and not no_refusal(one.text)):
