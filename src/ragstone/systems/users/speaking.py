@@ -12,7 +12,7 @@ from ragstone.llm import MATERIAL, Ask, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Step, Turn
 from ragstone.systems.users.persona import Persona, WantedCall
 
-_QUESTION = re.compile(r"[^.!?…。！？؟।\n]*[?？؟]")
+_QUESTION = re.compile(r"(?:(?<=[.!?…。！？؟।\n])|^)[^.!?…。！？؟।\n]*+[?？؟]")
 TEMPERATURE = 0.7  # of a model that speaks for one persona several times
 MOST_TOKENS = 400
 USER_VERSION = 1  # of the prompt below; a change of wording is a new one
