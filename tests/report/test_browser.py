@@ -4,7 +4,7 @@ import pytest
 from tests.report.conftest import WriteRun, judgement, summary_of
 from tests.support.browser import Tab, opened_tab
 
-from ragstone.records import Verdict
+from ragstone.records import Answer, Step, Verdict
 from ragstone.report.page import write_report
 
 pytestmark = pytest.mark.browser
@@ -72,6 +72,37 @@ def test_a_verdict_leads_to_the_context_that_supports_it(tab: Tab, write_run: Wr
     tab.run("document.querySelector('.cite').click()")
     assert tab.run(f"{soil}.open && {soil}.classList.contains('cited')") is True
     assert tab.run("document.querySelectorAll('.cited').length") == 1
+    assert tab.complaints == []
+
+
+def test_the_steps_of_an_agent_stand_in_the_detail_with_what_is_wrong_with_them(
+    tab: Tab, write_run: WriteRun
+) -> None:
+    calls = [
+        Step(
+            tool="weather", arguments={"place": "<b>Molo"}, result="dry " * 100, seconds=0.5, thought="Rain?"
+        ),
+        Step(tool="price", error="timeout"),
+    ]
+    wrong = [
+        Verdict(id=1, statement="weather(…)", supported=False, reason="not expected", of="steps"),
+        Verdict(id=1, statement="soil", supported=False, reason="never called", of="expected_steps"),
+    ]
+    rows = [judgement("q1", "tool_choice", 0, verdicts=wrong)]
+    answer = Answer(question_id="q1", system="rag", answer="It stays dry.", steps=calls)
+    run = write_run(judgements=rows, summary=summary_of(rows), answers=[answer])
+    tab.open(write_report(run), "#q-q1")
+    opened = tab.run("document.querySelector('.opened').innerText")
+    for words in (
+        "Steps\nRain?\nweather place: <b>Molo · 0.5 s",
+        "price\nFailed: timeout",
+        "Not right: weather(…)\nnot expected",
+        "Expected steps\nNot called: soil\nnever called",
+    ):
+        assert words in opened
+    assert tab.run(
+        "[...document.querySelectorAll('.opened details')].some((one) => one.innerText.startsWith('dry dry'))"
+    )
     assert tab.complaints == []
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.report.conftest import JUDGEMENTS, WriteRun, judgement, summary_of
 
-from ragstone.records import Answer, Chunk, Context, Question, Ranking, RankingItem
+from ragstone.records import Answer, Chunk, Context, Question, Ranking, RankingItem, Step
 from ragstone.report.joining import JoinedBlocks, embed_rows
 from ragstone.report.run import Run, read_run
 
@@ -117,6 +117,20 @@ def test_context_that_names_only_its_chunk_is_led_to_the_document() -> None:
     blocks = embed_rows(a_run(answers={"q": [answer]}, chunks={"d#0": chunk}))
     assert passages(blocks) == [{"text": "abc", "document": "d", "chunk": "d#0"}]
     assert details(blocks)[0]["answers"][0]["contexts"] == [[0, None, True]]
+
+
+def test_steps_of_an_agent_are_shown_the_first_hundred_and_how_many_there_were() -> None:
+    first = Step(tool="weather", arguments={"place": "Molo", "days": [1, 2]}, result="r" * 5000, seconds=0.5)
+    answers = [
+        Answer(question_id="q", answer="!", steps=[first, *[Step(tool="now", error="no clock")] * 119]),
+        Answer(question_id="q", answer="!", system="idle", steps=[]),
+        Answer(question_id="q", answer="!", system="unknown"),
+    ]
+    agent, idle, unknown = details(embed_rows(a_run(answers={"q": answers})))[0]["answers"]
+    shown = {"tool": "weather", "arguments": "place: Molo, days: [1,2]", "result": "r" * 4000 + "…"}
+    assert agent["steps"][:2] == [shown | {"seconds": 0.5}, {"tool": "now", "error": "no clock"}]
+    assert (len(agent["steps"]), agent["n_steps"]) == (100, 120)
+    assert (idle["steps"], "steps" in unknown) == ([], False)
 
 
 def test_passage_is_kept_once_and_a_ranking_without_text_shares_it() -> None:

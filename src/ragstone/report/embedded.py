@@ -72,12 +72,28 @@ class EvidenceView(msgspec.Struct, frozen=True, array_like=True):
     relevant: bool
 
 
+class StepShown(ShownView, frozen=True):
+    """A call of a tool by an agent; its arguments as text."""
+
+    tool: str
+    arguments: str | None = None
+    result: str | None = None
+    error: str | None = None
+    seconds: float | None = None
+    thought: str | None = None
+
+
 class AnswerShown(ShownView, frozen=True):
-    """An answer. contexts: absent if the sheet does not say; empty if the system was given nothing."""
+    """An answer. contexts: absent if the sheet does not say; empty if the system was given nothing.
+
+    steps: the first of n_steps calls; absent if the sheet says nothing of them.
+    """
 
     system: str
     answer: str
     contexts: list[EvidenceView] | None = None
+    steps: list[StepShown] | None = None
+    n_steps: int = 0
     latency_s: float | None = None
     cost_usd: float | None = None
     error: str | None = None

@@ -5,6 +5,7 @@ function openedElement(line) {
     answersElement(detail),
     causesElement(detail),
     judgementsElement(line, detail),
+    detail.answers.map((answer) => stepsElement(answer, detail)),
     detail.answers.map((answer) => contextsElement(answer, detail)),
     evidenceElement(detail),
     detail.rankings.map(rankingElement),
@@ -57,11 +58,13 @@ function reasonElements(row, answer) {
   if (row.verdicts) parts.push(verdictsElements(row, answer));
   return parts;
 }
-const OF = { answer: "Statements of the answer", reference: "Statements of the reference" };
+const OF = { answer: "Statements of the answer", reference: "Statements of the reference", steps: "Steps", expected_steps: "Expected steps" };
 const SAID = {
   answer: ["In the reference: ", "Not in the reference: "],
   reference: ["In the answer: ", "Not in the answer: "],
   contexts: ["Useful: ", "Not useful: "],
+  steps: ["Right: ", "Not right: "],
+  expected_steps: ["Called: ", "Not called: "],
 };
 function verdictsElements({ verdicts, column }, answer) {
   const sides = [...new Set(verdicts.map((verdict) => verdict.of))];
@@ -93,6 +96,20 @@ function citeElement(number, answer) {
     passage.querySelector("summary").focus({ preventScroll: true });
   });
   return button;
+}
+function stepsElement({ steps, n_steps: n, system }, detail) {
+  if (!steps) return null;
+  return el("div", {}, el("h3", {}, "Steps" + (detail.answers.length > 1 ? ` of ${system}` : "")),
+    el("ol", { class: "statements" }, steps.map(stepElement)),
+    n > steps.length ? el("p", { class: "muted" }, `And ${n - steps.length} more.`) : steps.length ? null : el("p", { class: "muted" }, "No tool was called."));
+}
+function stepElement({ tool, arguments: given, result = "", error, seconds, thought = "" }) {
+  return el("li", { class: error === undefined ? null : "unsupported" },
+    el("div", { class: "muted small", dir: "auto" }, thought),
+    el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, given),
+    seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`),
+    error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error)),
+    result.length > 300 ? el("details", {}, el("summary", { class: "muted", dir: "auto" }, result.slice(0, 160) + "…"), text(result)) : result && text(result));
 }
 function contextsElement(answer, detail) {
   if (answer.contexts === undefined) return null;
