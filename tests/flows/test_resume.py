@@ -10,7 +10,7 @@ from tests.support.command import TO_FILE, ragstone
 from tests.support.fake_openai import running, stats, wait_for
 
 from ragstone.records import Answer
-from ragstone.tables import write_rows
+from ragstone.tables import read_rows, write_rows
 
 pytestmark = pytest.mark.kill
 
@@ -29,8 +29,8 @@ def make_project(folder: Path, base_url: str) -> None:
     )
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "ragstone", *COMMAND, *options]
+def start(folder: Path, *options: str, command: list[str] = COMMAND) -> subprocess.Popen[str]:
+    words = [sys.executable, "-m", "ragstone", *command, *options]
     return subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
@@ -76,3 +76,36 @@ def test_sigterm_ends_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch,
         monkeypatch.chdir(tmp_path)
         assert ragstone(*COMMAND).code == 0
         assert stats(base_url)["n_requests"] <= N_ANSWERS + 4
+
+
+def test_conversations_of_users_are_gone_on_with_and_no_turn_is_asked_for_twice(tmp_path, monkeypatch):
+    disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
+    command = ["answer", "--users", "personas.toml", "--system", "bot", "-o", "talks.jsonl"]
+    n_calls = 20 * 3
+    with running("--latency", "0.05") as base_url:
+        for folder in (disturbed, quiet):
+            make_project(folder, base_url)
+            with (folder / "ragstone.toml").open("a") as file:
+                file.write('[systems.bot]\nkind = "chat"\nmodel = "openai/fake"\n')
+            users = "".join(
+                f'[[personas]]\nname = "u{n}"\ngoal = "g"\nscript = ["I am {n}", "b", "c"]\n'
+                for n in range(20)
+            )
+            (folder / "personas.toml").write_text(users)
+        killed = start(disturbed, command=command)
+        wait_for(base_url, "n_requests", n_calls // 2)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        monkeypatch.chdir(disturbed)
+        assert ragstone(*command).code == 0
+        assert stats(base_url)["n_requests"] <= n_calls + 8
+        monkeypatch.chdir(quiet)
+        assert ragstone(*command).code == 0
+
+    def said(folder: Path) -> list[object]:
+        return [(row.turns, row.metadata) for row in read_rows(folder / "talks.jsonl", Answer)]
+
+    assert said(disturbed) == said(quiet)
+    monkeypatch.chdir(disturbed)
+    assert ragstone(*command, "-o", "again.jsonl", "--offline").code == 0
+    assert (disturbed / "again.jsonl").read_bytes() == (disturbed / "talks.jsonl").read_bytes()

@@ -301,11 +301,12 @@ def test_a_sheet_cannot_talk_and_a_batch_is_refused(folder):
 def test_a_forecast_counts_every_turn_that_there_can_be(folder, fake_openai):
     settings = settings_of(folder, fake_openai, bot=ChatSystem(model="openai/fake", max_tokens=10))
     users = [
-        user("ann", script=["a", "b"], goal_met={"regex": "."}),  # met by anything, yet it may take both
+        # Met by anything, yet it may take both turns, and one more for the fact.
+        user("ann", script=["a", "b"], facts={"town": "Nakuru"}, goal_met={"regex": "."}),
         user("ben", patience=3),
     ]
     plan: UserPlan = plan_users(users, settings, model="openai/fake")
     forecast = forecast_users(plan, settings)
-    # ann: 2 replies. ben: 3 turns, 3 replies, and the question whether the goal is met at last.
-    assert forecast.calls == 2 + 3 + 3 + 1
+    # ann: 3 replies. ben: 3 turns, 3 replies, and the question whether the goal is met at last.
+    assert forecast.calls == 3 + 3 + 3 + 1
     assert fake_openai.n_requests == 0

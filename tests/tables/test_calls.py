@@ -25,11 +25,18 @@ def steps_of(value):
         {"name": "weather", "input_parameters": NAKURU, "output": "rain", "description": "The weather."},
         {"tool": "weather", "arguments": '{"place": "Nakuru"}', "observation": "rain"},
         {"function": {"name": "weather", "arguments": '{"place": "Nakuru"}'}, "result": "rain", "id": "c1"},
+        {"action": "weather", "arguments": NAKURU, "observation": "rain", "status": "done"},
     ],
-    ids=["ours", "LangChain", "DeepEval", "arguments as text", "OpenAI"],
+    ids=["ours", "LangChain", "DeepEval", "arguments as text", "OpenAI", "our assistant"],
 )
 def test_a_call_in_any_form_is_a_step(call):
     assert steps_of([call]) == [WEATHER]
+
+
+def test_what_a_failed_call_says_is_its_error():
+    [failed] = steps_of([{"action": "weather", "observation": "no such place", "status": "failed"}])
+    assert failed == Step(tool="weather", error="no such place")
+    assert steps_of([{"name": "weather", "status": "error"}]) == [Step(tool="weather", error="error")]
 
 
 def test_what_is_no_text_is_written_as_json_and_what_is_no_object_is_the_input():

@@ -169,11 +169,20 @@ def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
     async def work(session: Session, forecaster: Forecaster) -> None:
         corpus = load_corpus(settings, session.embedder)
         forecaster.assumptions[ASSUMPTION] = None
-        told = msgspec.structs.replace(plan, to_the_end=True)
+        most = [_longest(persona) for persona in plan.personas]
+        told = msgspec.structs.replace(plan, personas=most, to_the_end=True)
         async for _row in conversation_rows(told, session, chunks=corpus.chunks, documents=corpus.documents):
             pass
 
     return forecast_of(settings, work)
+
+
+def _longest(persona: Persona) -> Persona:
+    """Return the persona who is asked for every fact."""
+    if persona.script is None:
+        return persona
+    facts = [fact.value for fact in persona.facts.values()]
+    return msgspec.structs.replace(persona, script=[*persona.script, *facts])
 
 
 def converse(

@@ -16,6 +16,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "seconds": ("seconds", "latency_s", "duration_s"),
     "thought": ("thought", "reasoning"),
 }
+_FAILED = ("failed", "invalid", "error")
 _FIELDS = fields_of(Step)
 CALLS = ("tool_calls", "tools_called")
 """Names under which a message holds its calls."""
@@ -25,7 +26,8 @@ FORM = '{"tool": "weather", "arguments": {"place": "Nakuru"}}'
 def step_row(call: Mapping[str, Any]) -> dict[str, Any]:
     """Return a call as a step: ours, OpenAI's with its `function`, or any with a name.
 
-    Without a name the tool is `unknown`; a result that is no text is written as JSON.
+    Without a name the tool is `unknown`; a result that is no text is written as JSON. Where a `status` says
+    that the call failed, the result is its error.
     """
     if (
         call.keys() <= set(_FIELDS)
@@ -37,6 +39,8 @@ def step_row(call: Mapping[str, Any]) -> dict[str, Any]:
     step = {name: call[name] for name in _FIELDS if call.get(name) is not None}
     step |= {name: value for name in _NAMES if (value := _first(call, name)) is not None}
     step |= {"tool": named or "unknown", "arguments": arguments_of(call) or {}}
+    if call.get("status") in _FAILED and "error" not in step:
+        step["error"] = step.pop("result", None) or call["status"]
     for name in ("result", "error", "thought"):
         if name in step and not isinstance(step[name], str):
             step[name] = msgspec.json.encode(step[name], enc_hook=str).decode()

@@ -65,13 +65,16 @@ def test_users_of_another_kind_are_apart_and_the_same_ones_are_not():
     assert found["turns that have a question mark"].apart
     # 40 of 40 beside 0 of 40: Wilson's intervals, 0.91 to 1 and 0 to 0.09.
     assert found["turns that have a question mark"].log.low == pytest.approx(0.912, abs=0.001)
+    # Nothing varies on either side: one turn each, and two.
+    assert (found["turns a conversation"].log.low, found["turns a conversation"].apart) == (None, True)
     assert unlike.shared < 0.1
     assert sum(one.log.value for one in unlike.topics) == pytest.approx(1.0)
 
 
-def test_a_few_conversations_have_no_topics():
-    found = likeness([talk("a", "Sow?")], [thread("When?")])
+def test_a_few_conversations_have_no_topics_and_are_not_said_to_differ():
+    found = likeness([talk("a", "Sow?", "When?")], [thread("When?")])
     assert (found.topics, found.shared) == ([], None)
+    assert not any(one.apart for one in found.measures)
 
 
 def test_a_log_is_files_too_and_one_that_says_nothing_is_refused(tmp_path):

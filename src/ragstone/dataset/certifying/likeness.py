@@ -20,6 +20,7 @@ from ragstone.tables.interchange.marks import messages_in
 from ragstone.tables.names import CONVERSATIONS
 
 MOST_GROUPED = 2000  # conversations of the log whose topics are looked at, evenly spaced
+FEWEST_COMPARED = 5  # conversations of either side: fewer are not said to differ
 FEWEST_GROUPED = 10  # conversations of both sides together: of fewer no topics are made
 
 Spoken = Sequence[str]
@@ -137,7 +138,8 @@ def _measured(
     seed: int,
 ) -> LikenessMeasure:
     log, simulated = (_mean(map(of_turn, some), seed, shares=name in SHARES) for some in (real, users))
-    return LikenessMeasure(name=name, log=log, users=simulated, apart=_apart(log, simulated))
+    apart = min(len(real), len(users)) >= FEWEST_COMPARED and _apart(log, simulated)
+    return LikenessMeasure(name=name, log=log, users=simulated, apart=apart)
 
 
 def _mean(values: Iterable[list[float]], seed: int, *, shares: bool) -> Estimate:
@@ -150,10 +152,15 @@ def _mean(values: Iterable[list[float]], seed: int, *, shares: bool) -> Estimate
 
 
 def _apart(one: Estimate, other: Estimate) -> bool:
-    """Return whether two intervals do not overlap; False where one of them is not known."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return False
-    return one.high < other.low or other.high < one.low
+    """Return whether two intervals do not overlap; values that do not vary are an interval of no width."""
+    (low, high), (other_low, other_high) = map(_ends, (one, other))
+    return high < other_low or other_high < low
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    if estimate.low is None or estimate.high is None:
+        return estimate.value, estimate.value
+    return estimate.low, estimate.high
 
 
 def _topics(

@@ -17,15 +17,18 @@ TEMPERATURE = 0.7  # of a model that speaks for one persona several times
 MOST_TOKENS = 400
 USER_VERSION = 1  # of the prompt below; a change of wording is a new one
 USER_TASK = (
-    "You play a person who writes to an assistant. The persona says what this person wants, knows and is "
-    "like; the conversation says what was written so far. First think: has the assistant given what the "
-    "goal asks for? goal_met is true only if it has. Then write the person's next message, in the person's "
-    "language and manner: one thing at a time, one to three sentences, as people write in a chat. Say what "
-    "the person knows only when it is needed or asked for. Where you are asked for what the persona does "
-    "not say, write that you do not know: make nothing up. Never help, and never answer in the assistant's "
-    "place. If goal_met is true, message is empty."
+    "You play a person who asks an assistant for something. You are not the assistant: you want to be told. "
+    "The persona says what this person wants, knows and is like; the conversation says what was written so "
+    "far. First think: does the assistant's last message give what the goal asks for? goal_met is true only "
+    "if it does. Then write what the person writes to the assistant next, in the person's language and "
+    "manner: a question, a request, or what the assistant asked for; one thing at a time, one to three "
+    "sentences. Where the assistant asks for what the persona does not say, the person does not know it: "
+    "make nothing up. If goal_met is true, message is empty."
 )
-USER_FORM = '{"nonce": the code, "thought": one sentence, "goal_met": true or false, "message": text}'
+USER_FORM = (
+    '{"nonce": the code, "thought": one sentence, "goal_met": true or false, "message": what the person '
+    "writes to the assistant}"
+)
 
 
 class UserMove(msgspec.Struct, frozen=True):
