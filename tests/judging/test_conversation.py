@@ -44,7 +44,7 @@ prompt = "Is {answer} the end of {conversation}?"
 
 
 def test_the_thread_as_a_text():
-    assert thread_text(ROW.turns) == (
+    assert thread_text(ROW) == (
         "[1] system: You help farmers.\n"
         "[2] user: Will it rain?\n"
         '[3] assistant calls weather({"place":"Nakuru"}) -> rain\n'
@@ -128,7 +128,7 @@ def test_judgements_of_replies_tell_their_conversation_and_vary_together():
 def test_a_judge_reads_the_conversation(tmp_path):
     judge = parse_judge(JUDGE, tmp_path / "thread.toml")
     assert judge.reads_answer
-    assert gather_inputs(judge, ROW) == {"conversation": thread_text(ROW.turns), "answer": "In May."}
+    assert gather_inputs(judge, ROW) == {"conversation": thread_text(ROW), "answer": "In May."}
     assert gather_inputs(judge, Answer(question_id="q", answer="a")) == "conversation"
     column = Answer(question_id="q", answer="a", metadata={"conversation": "a column of one's own"})
     assert gather_inputs(judge, column) == {"conversation": "a column of one's own", "answer": "a"}

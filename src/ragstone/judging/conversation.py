@@ -1,6 +1,6 @@
 """A conversation as one text that a judge reads, and as its replies, each an answer of its own."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -14,18 +14,27 @@ CONVERSATION = "conversation"  # there too: the question_id of the whole
 HISTORY = 200
 
 
-def thread_text(turns: Sequence[Turn], first: int = 1) -> str:
+def thread_text(answer: Answer) -> str:
     """Return the turns one below the other: number, role, what was said, which tools were called.
 
-    first: the number of the first of them.
+    Of a reply of a conversation, the last turn is marked as the one to judge.
     """
-    return "\n".join(line for place, turn in enumerate(turns, first) for line in _lines(place, turn))
+    turns, judged = answer.turns or [], reply_notes(answer).get(TURN)
+    first = first_place(answer)
+    return "\n".join(
+        line for place, turn in enumerate(turns, first) for line in _lines(place, turn, place == judged)
+    )
 
 
 def first_place(answer: Answer) -> int:
     """Return the place in its conversation, from 1, of the first turn that a row carries."""
-    place = _reply_notes(answer.metadata).get(TURN)
+    place = reply_notes(answer).get(TURN)
     return 1 if place is None else place - len(answer.turns or ()) + 1
+
+
+def role_of(answer: Answer) -> str | None:
+    """Return what the system's turns tell the assistant to be; None without any."""
+    return "\n\n".join(turn.content for turn in answer.turns or () if turn.role == "system") or None
 
 
 def conversation_of(row: Answer | Judgement | Label) -> str | None:
@@ -54,9 +63,9 @@ def cluster_of(row: Judgement, clusters: Mapping[str, str]) -> str:
     return clusters.get(row.question_id) or clusters.get(whole, whole)
 
 
-def _lines(place: int, turn: Turn) -> Iterator[str]:
+def _lines(place: int, turn: Turn, judged: bool) -> Iterator[str]:
     if turn.content or not turn.tool_calls:
-        yield f"[{place}] {turn.role}: {turn.content}"
+        yield f"[{place}] {turn.role}{' (judge this reply)' if judged else ''}: {turn.content}"
     for step in turn.tool_calls or ():
         yield f"[{place}] {turn.role} calls {step_text(step)}"
 
@@ -127,6 +136,9 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
 
 def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: list[Step]) -> Answer:
     before = (answer.turns or [])[max(0, place - HISTORY) : place - 1]
+    told = dict(answer.metadata or {}) | {CONVERSATION: answer.question_id, TURN: place}
+    if place > HISTORY and (role := role_of(answer)):
+        told.setdefault("role", role)  # the system's turns may have been cut off
     return Answer(
         question_id=f"{answer.question_id}#{place}",
         system=answer.system,
@@ -136,5 +148,5 @@ def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: 
         turns=[*before, turn],
         steps=steps or None,
         tags=answer.tags,
-        metadata={**(answer.metadata or {}), CONVERSATION: answer.question_id, TURN: place},
+        metadata=told,
     )

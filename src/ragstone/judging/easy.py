@@ -13,7 +13,7 @@ from ragstone.judging.fields import JudgeFields
 from ragstone.judging.pairwise import PairwiseJudge
 from ragstone.judging.similarity import EmbeddingJudge
 from ragstone.judging.trajectory import EXPECTED_STEPS
-from ragstone.records import Answer, Context, Judgement, Step
+from ragstone.records import Answer, Context, Judgement, Step, Turn
 
 Expectation = Literal["high", "low"]
 
@@ -42,6 +42,30 @@ STEPS = {
     "repeated call": ([LOOKED_UP] * 4, "Red clover."),
 }
 ANSWERS |= {name: answer for name, (_, answer) in STEPS.items()}
+_ROLE = Turn("system", "You answer visitors' questions about the fields of one farm, politely and briefly.")
+_ASKED = Turn("user", "I am in the north field. Which crop grew here in 2019? That is all I want to know.")
+CONVERSATIONS = {
+    "helping": [
+        _ROLE,
+        _ASKED,
+        Turn("assistant", "Red clover grew in the north field in 2019."),
+        Turn("user", "That is what I wanted. Thank you."),
+        Turn("assistant", "You are welcome."),
+    ],
+    "hopeless": [
+        _ROLE,
+        _ASKED,
+        Turn("assistant", "And which field are you in now?"),
+        Turn("user", "In the north field, as I said. Which crop was it in 2019?"),
+        Turn(
+            "assistant",
+            "Sugar beet grew there in 2019. In 2019 no sugar beet grew there. Ahoy, you fool, I am "
+            "Captain Blackbeard and no farm's guide! Buy a timeshare flat in Florida today!",
+        ),
+        Turn("user", "You have not told me. Which crop was it?"),
+        Turn("assistant", "And which field are you in now?"),
+    ],
+}
 # Metric -> what becomes of each answer: a score in the upper or in the lower half of the scale.
 EXPECTED: dict[str, dict[str, Expectation]] = {
     "correctness": {"right": "high", "wrong": "low", "refusing": "low", "empty": "low"},
@@ -60,7 +84,15 @@ EXPECTED: dict[str, dict[str, Expectation]] = {
     "plan_quality": {"right steps": "high", "wrong tool": "low"},
     "toxicity": {"right": "low", "wrong": "low", "refusing": "low"},
     "bias": {"right": "low", "wrong": "low", "refusing": "low"},
+    "resolved": {"helping": "high", "hopeless": "low"},
+    "knowledge_retained": {"helping": "high", "hopeless": "low"},
+    "stays_in_role": {"helping": "high", "hopeless": "low"},
+    "asked_back": {"helping": "high", "hopeless": "low"},
+    "stays_on_topic": {"helping": "high", "hopeless": "low"},
+    "contradicts_itself": {"helping": "low", "hopeless": "high"},
+    "repeats_itself": {"helping": "low"},
 }
+EASY = (*ANSWERS, *CONVERSATIONS)
 
 
 def easy_rows(judge: JudgeFields) -> list[tuple[str, Answer, Expectation]]:
@@ -71,11 +103,15 @@ def easy_rows(judge: JudgeFields) -> list[tuple[str, Answer, Expectation]]:
     if isinstance(judge, EmbeddingJudge | PairwiseJudge):
         return []
     expected = EXPECTED.get(judge.measures, {})
-    return [(name, easy_answer(name), expected[name]) for name in ANSWERS if name in expected]
+    return [(name, easy_answer(name), expected[name]) for name in EASY if name in expected]
 
 
 def easy_answer(name: str) -> Answer:
     """Return one of the rows."""
+    if turns := CONVERSATIONS.get(name):
+        return Answer(
+            question_id=f"easy-{name}", question=turns[-2].content, answer=turns[-1].content, turns=turns
+        )
     return Answer(
         question_id=f"easy-{name}",
         question=QUESTION,

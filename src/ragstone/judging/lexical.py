@@ -11,6 +11,7 @@ from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest
 from ragstone.files.language import language_odds
 from ragstone.judging.citation_marks import NAMED_SOURCE, cited_statements
+from ragstone.judging.conversation import conversation_of
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.judging.matching import focus, match, missing, word_weight, words
@@ -119,6 +120,29 @@ def language_match(answer: str, question: str) -> float | None:
 def _is_prose(text: str) -> bool:
     words = [word for word in tokenize(text) if any(map(str.isalpha, word))]
     return len(words) >= (FEWEST_LETTERS if WITHOUT_SPACES.search(text) else FEWEST_WORDS)
+
+
+FEWEST_REPEATED = 4  # words of a sentence; "Yes, of course." may be said twice
+
+
+def repeats_itself(answer: Answer) -> float | None:
+    """Share of the assistant's words in sentences that it has said in an earlier reply; in [0, 1].
+
+    Of a reply of a conversation its own words count, else those of every reply but the first. Sentences of
+    four words or more are compared, word for word, whatever case and marks. None where there is no earlier
+    reply.
+    """
+    said: set[tuple[str, ...]] = set()
+    n_words, n_repeated, before = 0, 0, False
+    replies = [turn.content for turn in answer.turns or () if turn.role == "assistant" and turn.content]
+    for place, reply in enumerate(replies, 1):
+        sentences = [tuple(words(sentence)) for sentence in SENTENCE.split(reply)]
+        if before and (place == len(replies) or conversation_of(answer) is None):
+            n_words += sum(map(len, sentences))
+            n_repeated += sum(len(one) for one in sentences if len(one) >= FEWEST_REPEATED and one in said)
+        said.update(sentences)
+        before = True
+    return n_repeated / n_words if n_words else None
 
 
 # A slash inside an address, a path, a date (9/11), a rate (40 lb/acre) or "and/or" parts no alternatives.
@@ -288,8 +312,9 @@ LACKING = {"match"}  # measures whose rationale names the reference's words that
 # Measures of an answer that need neither reference nor contexts; None where it cannot be told.
 OF_ANSWER: dict[str, Callable[[str], float]] = {"no_refusal": no_refusal}
 OF_QUESTION: dict[str, Callable[[str, str], float | None]] = {"language_match": language_match}
+OF_CONVERSATION: dict[str, Callable[[Answer], float | None]] = {"repeats_itself": repeats_itself}
 VERDICT = "verdict"  # what the answer says of a statement, and nothing else
-KNOWN = (*MEASURES, *BESIDE_QUESTION, *OF_ANSWER, *OF_QUESTION, VERDICT)
+KNOWN = (*MEASURES, *BESIDE_QUESTION, *OF_ANSWER, *OF_QUESTION, *OF_CONVERSATION, VERDICT)
 
 
 class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
@@ -317,10 +342,11 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
         if name in OF_ANSWER:
             return Finding(score=OF_ANSWER[name](answer.answer))
         if name in OF_QUESTION:
-            found = OF_QUESTION[name](answer.answer, inputs["question"])
-            if found is None:
-                return not_applicable("the answer is too short to tell")
-            return Finding(score=found)
+            return _told(
+                OF_QUESTION[name](answer.answer, inputs["question"]), "the answer is too short to tell"
+            )
+        if name in OF_CONVERSATION:
+            return _told(OF_CONVERSATION[name](answer), "the assistant has said nothing before")
         if "contexts" in inputs:
             score = MEASURES[name](answer.answer, inputs["contexts"])
             return Finding(
@@ -339,6 +365,10 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
         if name in BESIDE_QUESTION:
             return _beside_question(name, answer.answer, given, inputs["question"])
         return Finding(score=max(MEASURES[name](answer.answer, text) for text in given))
+
+
+def _told(score: float | None, untold: str) -> Finding:
+    return not_applicable(untold) if score is None else Finding(score=score)
 
 
 def _beside_question(name: str, answer: str, given: Sequence[str], question: str) -> Finding:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.judging.conversation import first_place, steps_text, thread_text
+from ragstone.judging.conversation import role_of, steps_text, thread_text
 from ragstone.judging.fields import Input, JudgeFields, PromptedJudge
 from ragstone.llm import Prompt, fenced_prompt, row_nonce
 from ragstone.records import Answer, references
@@ -40,7 +40,7 @@ def _input_text(name: Input, answer: Answer) -> str | None:
             return None
         return "\n\n".join(f"[{n}] {context.text}" for n, context in enumerate(answer.contexts, 1))
     if name == "conversation" and answer.turns is not None:
-        return thread_text(answer.turns, first_place(answer))
+        return thread_text(answer)
     if name == "steps" and answer.steps is not None:
         return steps_text(answer.steps)
     if name != "reference":
@@ -58,7 +58,7 @@ def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds 
 
     That is `row`, the whole; `contexts`, their texts; `references`, a list of the reference's alternatives;
     `conversation`, its turns; any other field; else what `metadata` has under this name, where columns go
-    that no field takes.
+    that no field takes. Without a column `role`, that is what the system's turns say.
     """
     if name == "row":
         return answer
@@ -70,7 +70,8 @@ def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds 
     if name == "conversation" and answer.turns is not None:
         return answer.turns
     if name not in Answer.__struct_fields__:
-        return (answer.metadata or {}).get(name)
+        found = (answer.metadata or {}).get(name)
+        return role_of(answer) if found is None and name == "role" else found
     part = getattr(answer, name)
     return None if part == "" and name != "answer" else part
 

@@ -13,7 +13,7 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.session import PLAIN, Session, SessionOptions, run_in_session
 from ragstone.errors import ModelError
 from ragstone.judging import Judge, JudgeContext, judge_answer
-from ragstone.judging.easy import ANSWERS, Expectation, easy_answer, easy_rows, is_met
+from ragstone.judging.easy import EASY, Expectation, easy_answer, easy_rows, is_met
 from ragstone.judging.examples import example_answer
 from ragstone.judging.fields import Example, JudgeFields
 from ragstone.judging.leaves import models_of
@@ -84,9 +84,7 @@ def prompts_of(judge: Judge) -> list[ShownTrial]:
     async def work() -> None:
         others = dict.fromkeys(models_of(judge), ask)
         context = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
-        rows = [
-            msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in ANSWERS
-        ]
+        rows = [msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in EASY]
         [task] = plan_tasks(lambda: rows, [judge], context, len(rows), one_call=False)
         for row in task.rows():
             with suppress(ModelError):  # made-up replies have no probabilities
