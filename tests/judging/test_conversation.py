@@ -6,9 +6,10 @@ import msgspec
 
 from ragstone import judge
 from ragstone.config import Settings
-from ragstone.judging import question_clusters, summarise
+from ragstone.judging import load_judge, question_clusters, summarise
 from ragstone.judging.conversation import HISTORY, every_reply, replies_of, thread_text
 from ragstone.judging.judge import parse_judge
+from ragstone.judging.lexical import repeats_itself
 from ragstone.judging.render import gather_inputs
 from ragstone.records import Answer, Context, Question, Step, Turn
 from ragstone.tables.interchange.conversations import NO_REPLY
@@ -96,6 +97,40 @@ def test_the_replies_of_a_long_conversation_grow_with_its_length_alone():
     assert gather_inputs(parse_judge(JUDGE, Path("thread.toml")), last)["conversation"].startswith(
         "[5801] user: 2900\n"
     ), "turns keep the numbers that they have in the whole"
+
+
+def test_the_judged_reply_is_marked_in_the_thread_and_the_role_is_what_the_system_says():
+    first, last = replies_of(ROW)
+    assert "[5] assistant (judge this reply): Yes." in thread_text(first)
+    assert "[5] assistant: Yes." in thread_text(last)
+    assert "judge this reply" not in thread_text(ROW)
+    judge = load_judge("stays_in_role")
+    assert gather_inputs(judge, last)["role"] == "You help farmers."
+    own = msgspec.structs.replace(ROW, metadata={"role": "a pirate"})
+    assert gather_inputs(judge, own)["role"] == "a pirate"
+    assert gather_inputs(judge, msgspec.structs.replace(ROW, turns=ROW.turns[1:])) == "role"
+
+
+def said(*replies, **more):
+    turns = [turn for reply in replies for turn in (Turn("user", "?"), Turn("assistant", reply))]
+    return Answer(question_id="c", answer=replies[-1], turns=turns, **more)
+
+
+def test_repetition_is_the_share_of_words_in_sentences_said_before():
+    # Of the two later replies' 4 + 6 words, the sentence of 6 was said before; "Yes, of course" is too short.
+    loop = said(
+        "Yes, of course. Which field do you speak of?", "It grows in May.", "which FIELD do you speak of!"
+    )
+    assert repeats_itself(loop) == 6 / 10
+    assert [repeats_itself(reply) for reply in replies_of(loop)] == [None, 0.0, 1.0]
+    assert repeats_itself(said("Yes, of course.", "Yes, of course.")) == 0.0
+    assert repeats_itself(said("It grows in May. It grows in May.")) is None
+    assert repeats_itself(Answer(question_id="q", answer="a")) is None
+
+
+def test_repetition_takes_time_in_proportion_to_the_conversation():
+    long = said(*(f"Reply number {n} of very many." for n in range(20_000)))
+    assert repeats_itself(long) == 0.0
 
 
 def test_judgements_of_replies_tell_their_conversation_and_vary_together():

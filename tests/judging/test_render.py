@@ -4,7 +4,7 @@ from tests.support.golden import check_golden
 from ragstone.judging import judge_names, load_judge
 from ragstone.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.judging.render import gather_inputs
-from ragstone.records import Answer, Context, Step
+from ragstone.records import Answer, Context, Step, Turn
 
 ANSWER = Answer(
     question_id="q1",
@@ -15,6 +15,11 @@ ANSWER = Answer(
     steps=[
         Step(tool="search", arguments={"query": "sensors"}, error="timeout"),
         Step(tool="search", arguments={"query": "sensors"}, result="Install them early.", thought="Again."),
+    ],
+    turns=[
+        Turn("system", "You help growers."),
+        Turn("user", "When should sensors be installed?"),
+        Turn("assistant", "Early."),
     ],
 )
 ASKING = [name for name in judge_names() if isinstance(load_judge(name), OneCallJudge)]

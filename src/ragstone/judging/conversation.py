@@ -1,6 +1,6 @@
 """A conversation as one text that a judge reads, and as its replies, each an answer of its own."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
