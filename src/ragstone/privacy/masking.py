@@ -28,6 +28,7 @@ KINDS = (
 )
 
 _DIGIT_OR_SIGN = re.compile(r"[\d@]|://|\[at|\(at|:[0-9a-f]*:|-----BEGIN", re.IGNORECASE)
+_LONG_NUMBER = re.compile(r"\d(?:[\s().\-/]{0,3}\d){5}")  # six digits: all accounts, cards and telephones
 _PLACEHOLDER = re.compile(rf"\[(?:{'|'.join(KINDS)})(?:-\d+|{BLANK}\d+)?\]")
 MARKED = re.compile(rf"\[({'|'.join(KINDS)}){BLANK}(\d+)\]")
 Find = Callable[[str], Iterator[Span]]
@@ -35,7 +36,7 @@ OwnWords = re.Pattern[str]
 """What finds a user's own words, see own_words."""
 
 MOST_ROUNDS = 3  # what is masked changes what stands beside it; two find all in texts of people
-SHORT = 40  # characters of a text that is likely to come again: the name of a tool, of a model
+LIKELY = 2000  # characters of a text that may come again: the name of a tool, a passage of the documents
 MOST_NAMES = 50  # of a row that are looked for in all of it; where they are given away, all are masked
 SHORTEST_NAME = 3  # letters of a part of a name that is looked for elsewhere in the row
 
@@ -102,7 +103,7 @@ class MaskedValues:
         for _ in range(MOST_ROUNDS):
             # What held nothing and has not changed holds nothing now.
             spans_of = [
-                (_spans(text, own, keep) if len(text) > SHORT else list(_spans_of_short(text, own, keep)))
+                (_spans(text, own, keep) if len(text) > LIKELY else list(_spans_once(text, own, keep)))
                 if new
                 else []
                 for text, new in zip(now, changed, strict=True)
@@ -139,9 +140,13 @@ class MaskedValues:
 
 
 class _Finders(NamedTuple):
-    """What finds personal data in texts with a digit or a sign, in the order of claims; and names in all."""
+    """What finds personal data in texts with a digit or a sign, in the order of claims; and names in all.
+
+    others: those that find something in a text without a long number too.
+    """
 
     numbers: tuple[Find, ...]
+    others: tuple[Find, ...]
     names: Find
 
 
@@ -155,7 +160,8 @@ def _finders() -> _Finders:
 
     # What proves itself goes before what its words explain.
     proven = (find_secrets, find_emails, find_ibans, find_cards, find_ids, find_hosts, find_coordinates)
-    return _Finders((*proven, find_accounts, find_phones), find_names)
+    others = (find_secrets, find_emails, find_ibans, find_ids, find_hosts, find_coordinates)
+    return _Finders((*proven, find_accounts, find_phones), others, find_names)
 
 
 def _spans(text: str, own: OwnWords | None, keep: str) -> list[Span]:
@@ -168,7 +174,8 @@ def _spans(text: str, own: OwnWords | None, keep: str) -> list[Span]:
         spans += find_own(plain, own)
         plain = blanked(plain, spans)
     if _DIGIT_OR_SIGN.search(plain):
-        for find in _finders().numbers:
+        finders = _finders()
+        for find in finders.numbers if _LONG_NUMBER.search(plain) else finders.others:
             here = list(_apart(find(plain), plain))
             if here:
                 spans += here
@@ -177,8 +184,8 @@ def _spans(text: str, own: OwnWords | None, keep: str) -> list[Span]:
     return sorted([*spans, *here])
 
 
-@lru_cache(maxsize=4096)
-def _spans_of_short(text: str, own: OwnWords | None, keep: str) -> tuple[Span, ...]:
+@lru_cache(maxsize=2048)
+def _spans_once(text: str, own: OwnWords | None, keep: str) -> tuple[Span, ...]:
     return tuple(_spans(text, own, keep))
 
 

@@ -26,6 +26,7 @@ from ragstone.privacy.span import BEGINS, ENDS, Span
 SHORTEST_IBAN = 15  # Norway's
 _ENOUGH = re.compile(r"\d(?:[^\W\d]{0,6}[ .+-]{0,2}\d){5}")
 _IBAN = re.compile(r"(?<![^\W_])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,29}")
+_COUNTRY = re.compile(r"\d\d(?<=[A-Za-z]{2}\d\d)")  # from the digits, which are rarer than letters
 _CARD = re.compile(
     rf"{BEGINS}(?<![.-])(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{4}}(?:\1\d{{1,3}})?|3[47]\d\d([ "
     rf"-]?)\d{{6}}\2\d{{5}}"
@@ -41,7 +42,7 @@ _ISSUERS = re.compile(
 
 def find_ibans(text: str) -> Iterator[Span]:
     """Yield the bank accounts whose IBAN has the form of its country and the right check digits."""
-    for match in _IBAN.finditer(text):
+    for match in _IBAN.finditer(text) if _COUNTRY.search(text) else ():
         # Words may follow it, which look like more of it: the longest part that is an IBAN is one.
         for end in range(match.end(), match.start() + SHORTEST_IBAN - 1, -1):
             whole = text[end - 1].isalnum() and not text[end : end + 1].isalnum()
@@ -52,7 +53,7 @@ def find_ibans(text: str) -> Iterator[Span]:
 
 def find_cards(text: str) -> Iterator[Span]:
     """Yield payment card numbers: an issuer's prefix and length, and Luhn's check digit."""
-    for match in _CARD.finditer(text) if _ENOUGH.search(text) else ():
+    for match in _CARD.finditer(text):
         value = re.sub(r"\D", "", match[0])
         if _ISSUERS.fullmatch(value) and luhn.is_valid(value):
             yield Span(*match.span(), "card", value)
@@ -90,6 +91,9 @@ def _form_is_enough(_value: str) -> bool:
 
 
 _PAN = re.compile(rf"{BEGINS}[A-Z]{{3}}[ABCFGHJLPT][A-Z]\d{{4}}[A-Z]{ENDS}")  # India
+
+
+_PAN_END = re.compile(r"\d{4}[A-Z]")
 
 
 class _Id(NamedTuple):
@@ -130,7 +134,7 @@ _IDS = (
 
 def find_ids(text: str) -> Iterator[Span]:
     """Yield numbers of people: of 15 countries, by form, date of birth and checksum where there is one."""
-    for match in _PAN.finditer(text):
+    for match in _PAN.finditer(text) if _PAN_END.search(text) else ():
         yield Span(*match.span(), "id", match[0])
     for known in _IDS if _ENOUGH.search(text) else ():
         for match in known.pattern.finditer(text):

@@ -83,7 +83,6 @@ def has_indic(text: str) -> bool:
 
 
 _ENOUGH = re.compile(r"\d(?:[\s().\-/]{0,3}\d){6}")
-_SIX = re.compile(r"\d(?:[ -]?\d){5}")
 _SEPARATOR = r"(?:\)[ ]?[-.]?[ ]?|[ ]?[-./][ ]?|[ ]?\([ ]?|[ ]{1,2})"
 _RUN = re.compile(
     rf"{BEGINS}(?<![+€$£₹#.,:=-])(?<![€$£₹]\s)(?:\+ ?|\()?\(?\d+(?:{_SEPARATOR}\d+)*{ENDS}(?![%€°]|[,:]\d)"
@@ -129,7 +128,7 @@ _ACCOUNT = re.compile(
 
 def find_accounts(text: str) -> Iterator[Span]:
     """Yield numbers that the words before them call an account, a passport, a licence or a national id."""
-    for match in _ACCOUNT.finditer(text) if _SIX.search(text) else ():
+    for match in _ACCOUNT.finditer(text):
         kind = (
             "account"
             if re.match(
