@@ -1,4 +1,4 @@
-"""What `ragstone serve --otlp` takes: `python benchmarks/traces.py [SECONDS] [RATE]`, 30 s of 1,000 traces a second.
+"""What `ragstone serve --otlp` takes: `python benchmarks/traces.py [SECONDS] [RATE]`; 30 s of 1,000/s.
 
 Three kinds of processes on one machine: the server with those that mask for it, and the sender, which has
 encoded everything before the clock starts. A trace has five spans (the chat, an embedding, a search, a tool,

@@ -20,8 +20,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config.serving import OtlpSection
-from ragstone.engine.local import run_sync
-from ragstone.errors import DataError, plural
+from ragstone.errors import DataError, explaining, plural
 from ragstone.monitor.otlp import (
     Encoding,
     OtlpBatch,
@@ -35,6 +34,7 @@ from ragstone.monitor.otlp import (
 from ragstone.privacy.masking import OwnWords, own_words
 from ragstone.privacy.values import mask_fields
 from ragstone.tables.appending import Appender
+from ragstone.tables.journal import append_line
 
 TRACES = "traces"
 FILE_BYTES = 32_000_000  # a file that has changed is read anew as a whole
@@ -251,14 +251,8 @@ def store_spans(
     what is no OTLP and for a folder that cannot be written to, MissingExtra for protobuf without its package.
     """
     masked = mask_spans(body, encoding, OtlpSection(), own_words(mask))
-
-    async def write() -> None:
-        appender = Appender(Path(folder), TRACES, FILE_BYTES)
-        try:
-            await appender.append(lambda: masked.line, datetime.now(UTC))
-        finally:
-            appender.close()
-
     if masked.line:
-        run_sync(write())
+        path = Path(folder) / f"{TRACES}-{datetime.now(UTC):%Y%m%d}.jsonl"
+        with explaining(f"{path}: cannot be written", "Make room, or check whose folder it is."):
+            append_line(path, masked.line, mode=0o640)
     return masked.receipt

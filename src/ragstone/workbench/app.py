@@ -30,6 +30,7 @@ from ragstone.workbench import (
     run_list_pages,
     run_pages,
     side_pages,
+    trace_pages,
     try_pages,
 )
 from ragstone.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
@@ -38,7 +39,7 @@ from ragstone.workbench.frame import ROOT, AnyRequest, who_asks
 ROUTES = (
     frame.asset,
     *(*run_list_pages.ROUTES, *run_pages.ROUTES, *side_pages.ROUTES, *try_pages.ROUTES),
-    *(*library_pages.ROUTES, *account_pages.ROUTES),
+    *(*library_pages.ROUTES, *account_pages.ROUTES, *trace_pages.ROUTES),
 )
 OF_JUDGES = (*develop_pages.ROUTES, *learn_pages.ROUTES)
 OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)

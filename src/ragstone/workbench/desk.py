@@ -30,9 +30,9 @@ from ragstone.workbench.trials import Trials
 class Workbench:
     """The project that is shown; one for each app.
 
-    indexes: of the rows of runs. monitor: its pages. accounts: None where only this machine reaches it.
-    attempts: to log in. log: who did what. jobs: of judges in
-    development, and of prompts that are tried. most_bytes: of a request. now: seconds since 1970.
+    indexes: of the rows of runs. traces: folders and files of them. monitor: its pages. accounts: None where
+    only this machine reaches it. attempts: to log in. log: who did what. jobs: of judges in development, and
+    of prompts that are tried. most_bytes: of a request. now: seconds since 1970.
     """
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
@@ -44,6 +44,7 @@ class Workbench:
         # The last, and always: where a run stands among them is its address, which queues of labels keep.
         self.runs = Runs([*(settings.path(name) for name in section.runs), links_in(settings)], now)
         self.indexes = RowIndexes(store / "rows")
+        self.traces = [settings.path(name) for name in (settings.serve.otlp.folder, *section.traces)]
         self.sets = Sets(settings, self.runs)
         self.reviews = Reviews(settings)
         self.queues = Queues(store / "queues", settings.path(section.labels))

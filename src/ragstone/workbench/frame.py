@@ -100,6 +100,7 @@ PLACES = (
     ("Judges", f"{ROOT}/judges"),
     ("Report cards", f"{ROOT}/cards"),
     ("Monitor", f"{ROOT}/monitor"),
+    ("Traces", f"{ROOT}/traces"),
 )
 
 

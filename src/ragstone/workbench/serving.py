@@ -21,6 +21,7 @@ from ragstone.assistant.knowledge.knowledge_base import CATALOGUE
 from ragstone.config import Settings, declared_tables, load_settings
 from ragstone.config.loading import DEFAULT_FILE
 from ragstone.errors import ConfigError, DataError, optional_package
+from ragstone.monitor.traces import is_trace_file
 from ragstone.workbench.accounts import needs_accounts
 from ragstone.workbench.bare_files import link_files
 
@@ -54,7 +55,11 @@ def project_at(paths: Sequence[Path], config: Path | None = None, model: str | N
         )
     if paths and not any(path.is_dir() for path in paths):
         settings = load_settings(config)
-        return Project(settings, assistant=model is not None, opened=link_files(settings, paths))
+        opened = link_files(settings, paths)
+        traces = [str(path.resolve()) for path in paths if is_trace_file(path)]
+        shown = msgspec.structs.replace(settings.workbench, traces=[*settings.workbench.traces, *traces])
+        settings = msgspec.structs.replace(settings, workbench=shown)
+        return Project(settings, assistant=model is not None, opened=opened)
     if len(paths) > 1:
         raise DataError("name one folder, or files of judgements and answers: a folder goes alone.")
     return _project_in(paths[0] if paths else None, config, model)
