@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +28,7 @@ from ragstone.llm import Door, Message, Prompt
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.prompt import sampled
 from ragstone.llm.stub_reply import ASSUMPTION
+from ragstone.llm.transport import Endpoint
 from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking
 from ragstone.stages.corpus import load_corpus
 from ragstone.stages.forecasting import sample_of
@@ -93,18 +96,14 @@ async def _open_http(name: str, declared: HttpSystem, session: Session) -> Syste
         requests_per_minute=declared.requests_per_minute,
         price_usd_per_million=declared.price_usd_per_million,
     )
-    ask = await session.models.ask_service(door_of(name), open_http_system(name, declared), limits)
-
-    async def answer(question: Question) -> Answer:
-        return await answer_by(
-            ask,
-            http_prompt(declared, question),
-            question,
-            system=name,
-            read=lambda reply: read_said(reply, question, tells_contexts=declared.contexts is not None),
-        )
-
-    return System(answer, await session.models.door(door_of(name)))
+    return await _open_service(
+        name,
+        open_http_system(name, declared),
+        limits,
+        session,
+        prompt=partial(http_prompt, declared),
+        tells_contexts=declared.contexts is not None,
+    )
 
 
 async def _open_python(name: str, declared: PythonSystem, session: Session) -> System:
@@ -115,16 +114,31 @@ async def _open_python(name: str, declared: PythonSystem, session: Session) -> S
     limits = ModelSettings(
         max_concurrency=declared.max_concurrency, price_usd_per_million=declared.price_usd_per_million
     )
-    ask = await session.models.ask_service(door_of(name), open_function(name, callee, declared), limits)
+    return await _open_service(
+        name,
+        open_function(name, callee, declared),
+        limits,
+        session,
+        prompt=lambda question: function_prompt(callee, question, declared.version),
+        tells_contexts=True,
+    )
+
+
+async def _open_service(
+    name: str,
+    opened: AbstractAsyncContextManager[Endpoint],
+    limits: ModelSettings,
+    session: Session,
+    *,
+    prompt: Callable[[Question], Prompt],
+    tells_contexts: bool,
+) -> System:
+    """Return an application that is no model. tells_contexts: for a forecast."""
+    ask = await session.models.ask_service(door_of(name), opened, limits)
 
     async def answer(question: Question) -> Answer:
-        return await answer_by(
-            ask,
-            function_prompt(callee, question, declared.version),
-            question,
-            system=name,
-            read=lambda reply: read_said(reply, question, tells_contexts=True),
-        )
+        read = partial(read_said, question=question, tells_contexts=tells_contexts)
+        return await answer_by(ask, prompt(question), question, system=name, read=read)
 
     return System(answer, await session.models.door(door_of(name)))
 

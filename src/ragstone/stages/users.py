@@ -1,5 +1,6 @@
 """Stage: simulated users -> conversations with an application, a row each."""
 
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from ragstone.llm.limits import GivenUp
 from ragstone.records import Answer, Chunk, Document
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.corpus import load_corpus
+from ragstone.stages.notes import kept_notes, system_notes
 from ragstone.stages.retrieve import rank_questions
 from ragstone.systems.chosen import chosen_system, searches, system_of, with_system
 from ragstone.systems.users.persona import Persona, load_personas, parse_personas
@@ -24,6 +26,7 @@ from ragstone.systems.users.speaking import UserMove, next_of_model, next_of_scr
 from ragstone.systems.users.talk import Talk
 from ragstone.tables import Rows
 
+LOG = logging.getLogger(__name__)
 ASSUMPTION = "Each conversation is counted until the user's script or patience ends; most end earlier."
 
 
@@ -162,6 +165,14 @@ async def _speaker(plan: UserPlan, session: Session) -> Callable[[Sequence[Talk]
     return speak
 
 
+def conversation_notes(
+    rows: Sequence[Answer], from_ledger: Mapping[str, int], settings: Settings
+) -> list[str]:
+    """Return what to know of conversations: those that failed, and replies that the ledger had."""
+    replies = [row for row in rows for turn in row.turns or () if turn.role == "assistant"]
+    return [*system_notes(rows, {}, settings), *kept_notes(replies, from_ledger, settings)]
+
+
 def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
     """Return the most that conversations would ask. Raises what conversation_rows raises before a call."""
     settings = with_system(settings)
@@ -217,7 +228,11 @@ def converse(
 
     async def work(session: Session) -> Rows[Answer]:
         session.callables |= callables
-        made = conversation_rows(plan, session, chunks=chunks, documents=documents)
-        return Rows([row async for row in made], Answer)
+        from_ledger: Counter[str] = Counter()
+        made = conversation_rows(plan, session, chunks=chunks, documents=documents, from_ledger=from_ledger)
+        rows = Rows([row async for row in made], Answer)
+        for note in conversation_notes(rows, from_ledger, chosen):
+            LOG.warning(note)
+        return rows
 
     return run_in_session(chosen, how, work)

@@ -20,7 +20,7 @@ from ragstone.stages.corpus import corpus_on
 from ragstone.stages.given import asked_questions
 from ragstone.stages.notes import system_notes, too_few_chunks
 from ragstone.stages.retrieve import rank_questions
-from ragstone.stages.users import UserPlan, conversation_rows, n_conversations
+from ragstone.stages.users import UserPlan, conversation_notes, conversation_rows, n_conversations
 from ragstone.systems.chosen import with_system
 from ragstone.tables import check_output
 from ragstone.tables.storage import Place
@@ -112,11 +112,14 @@ def converse_to_file(
         log_files([like])
     settings = with_system(settings)
     rows: list[Answer] = []
+    from_ledger: Counter[str] = Counter()
 
     async def work() -> Calls:
         async with open_session(settings, how) as session:
             corpus = await corpus_on(session)
-            made = conversation_rows(plan, session, chunks=corpus.chunks, documents=corpus.documents)
+            made = conversation_rows(
+                plan, session, chunks=corpus.chunks, documents=corpus.documents, from_ledger=from_ledger
+            )
             await write_stream(
                 made,
                 output,
@@ -132,7 +135,7 @@ def converse_to_file(
     return AnswerSummary(
         n_answers=len(rows),
         n_failed=sum(row.error is not None for row in rows),
-        notes=system_notes(rows, {}, settings),
+        notes=conversation_notes(rows, from_ledger, settings),
         failed=calls.failed,
         calls=calls,
         output=str(output),

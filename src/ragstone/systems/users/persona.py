@@ -76,8 +76,8 @@ def load_personas(path: Path) -> list[Persona]:
     except (OSError, UnicodeDecodeError) as mistake:
         raise ConfigError(f"{path}: cannot be read ({mistake}).") from None
     tables = parse_toml(text, path)
-    for key in tables.keys() - {TABLE}:
-        raise ConfigError(f"{path}: unknown key {key!r}. {nearest(key, [TABLE])}")
+    if other := next((key for key in tables if key != TABLE), None):
+        raise ConfigError(f"{path}: unknown key {other!r}. {nearest(other, [TABLE])}")
     return parse_personas(tables.get(TABLE), path, text)
 
 
