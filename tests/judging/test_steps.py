@@ -104,6 +104,25 @@ async def test_nor_do_tools_that_cannot_be_read_give_one(tools, told):
     assert (found.status, told in found.error) == ("error", True)
 
 
+async def test_arguments_without_end_are_an_error_and_no_traceback():
+    deep: list[object] = []
+    for _ in range(2000):
+        deep = [deep]
+    row = expecting([{"tool": "t", "arguments": {"a": 1}}], Step(tool="t", arguments={"a": deep}))
+    for name in ("tool_arguments", "step_efficiency"):
+        found = (await judged(row, name))[name]
+        assert (found.status, found.error) == (
+            "error",
+            "the arguments of a call hold too many lists or tables in each other",
+        )
+
+
+async def test_what_is_expected_of_a_conversation_says_nothing_of_one_reply():
+    row = expecting(["weather", "price"], WEATHER, conversation="c", turn=2)
+    assert (await judged(row, "tool_choice"))["tool_choice"].status == "not_applicable"
+    assert (await judged(row, "tool_errors"))["tool_errors"].score == 0
+
+
 JUDGE = """
 name = "mine"
 version = 1

@@ -368,3 +368,7 @@ class StepsJudge(JudgeFields, frozen=True, kw_only=True, tag="steps"):
             return MEASURES_OF_STEPS[self.measure](self, answer, steps)
         except ValueError as mistake:
             raise CallFailed("error", str(mistake)) from None
+        except RecursionError:
+            raise CallFailed(
+                "error", "the arguments of a call hold too many lists or tables in each other"
+            ) from None

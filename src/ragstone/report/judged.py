@@ -159,7 +159,10 @@ def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
     for metric in metrics:
         system = f", {metric.system}" if several else ""
         for one in metric.unsupported:
-            lines = blocks["Steps that are not right" if "step" in one.of else "Statements without support"]
+            of_steps = "step" in one.of
+            if of_steps and not one.n_unsupported:
+                continue
+            lines = blocks["Steps that are not right" if of_steps else "Statements without support"]
             lines.append(Paragraph(f"  {judge_name(metric)}{system}: {_n_unsupported(one)}"))
             first = () if one.of == "contexts" else one.first
             lines += [Paragraph(_statement(*pair), tone="muted") for pair in first]
