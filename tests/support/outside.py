@@ -52,6 +52,7 @@ from ragstone.flows.import_.rows import ImportOptions, Source
 from ragstone.flows.translate import checks as translated
 from ragstone.judging import lexical, matching
 from ragstone.judging.citation_marks import cited_statements
+from ragstone.judging.steps import unused_in
 from ragstone.judging.truth import says_true
 from ragstone.llm.keys import _forms
 from ragstone.llm.limits import retry_after_s_of
@@ -64,7 +65,7 @@ from ragstone.privacy import phones, reversible
 from ragstone.privacy.masking import mask_personal_data, own_words
 from ragstone.privacy.numbers import _IDS
 from ragstone.privacy.reversible import ReversibleMask
-from ragstone.records import Context, Document
+from ragstone.records import Answer, Context, Document, Step
 from ragstone.report.render.markdown import escape, plain
 from ragstone.retrieval.remote import _spaced, locate
 
@@ -207,6 +208,9 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.repeats.exact": repeats.exact_form,
     "judging.cited_statements": lambda text: cited_statements(
         text, [Context(text=SHORT), Context(text=text)]
+    ),
+    "judging.unused_in": lambda text: unused_in(
+        Answer(question_id="q", answer=SHORT), [Step(tool="read", arguments={"path": text}, result=text)]
     ),
     "judging.no_refusal": lexical.no_refusal,
     **{f"judging.{name}": partial(compared, measure) for name, measure in lexical.MEASURES.items()},
