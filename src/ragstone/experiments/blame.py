@@ -95,7 +95,7 @@ def found_relevant(
     return any(same.get(name, name) in relevant for name in given if name)
 
 
-Component = Literal["dataset", "retriever", "model + prompt", "judge", "cannot tell"]
+Component = Literal["dataset", "retriever", "tools", "model + prompt", "judge", "cannot tell"]
 Cause = Literal[
     "not retrieved",
     "retrieved but not used",
@@ -105,6 +105,10 @@ Cause = Literal[
     "answered though unanswerable",
     "reference doubtful",
     "judge doubtful",
+    "wrong tool",
+    "wrong arguments",
+    "tool failed",
+    "right result ignored",
     "cannot tell",
 ]
 
@@ -120,6 +124,7 @@ class Caused(msgspec.Struct, frozen=True, kw_only=True):
 
 
 COMPONENTS: tuple[Component, ...] = get_args(Component)
+WITHOUT_TOOLS = tuple(name for name in COMPONENTS if name != "tools")
 
 
 class ComponentShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +168,8 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     n_second: counted questions that have one. n_counted: questions that were decided; left_out: those that
     were not, by the reason. n_lost: points that the judge says are lost; n_hidden: points that it gives and
     the second opinion does not, which count as the judge's. shares: every component, in the order of
-    COMPONENTS; causes: each with its number of points, the most frequent first.
+    COMPONENTS, the tools only where an answer of the system carries steps; causes: each with its number of
+    points, the most frequent first.
     """
 
     system: str

@@ -45,15 +45,18 @@ CAUSES = "causes.jsonl"
 WHAT = {
     "dataset": "the reference, or the documents that the question names",
     "retriever": "nothing useful was retrieved",
+    "tools": "a call that was needed failed",
     "model + prompt": "useful passages were retrieved, but the answer is wrong",
     "judge": "judge and second opinion disagree",
     "cannot tell": "the evidence does not decide",
 }
+OF_AGENTS = {"model + prompt": "what was needed could be had, but was not called for, or the answer is wrong"}
 LEAD = (
     "A point is a question. It is lost if the judge scores the answer below the middle of its scale. Each "
     "lost point is assigned to one component, by what the model answers when it is given the right "
     "documents, and when it is given none."
 )
+LEAD_OF_AGENTS = " Where an answer has steps, it is assigned by these first."
 SHOWN_QUESTIONS = 12  # links behind a cause
 SHOWN_CAUSES = 3  # points of each cause in a terminal, with their evidence
 MADE_FROM = ("questions.jsonl", "answers.jsonl", "judgements.jsonl")
@@ -132,15 +135,16 @@ def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]
     """Return each system's shares and causes, and the notes. causes: those of the run, or none."""
     return [
         Heading("Where the lost points went", level=3, anchor="lost", where="page"),
-        Paragraph(LEAD, tone="lead", where="page"),
+        Paragraph(LEAD + LEAD_OF_AGENTS * any(map(_acts, summary.systems)), tone="lead", where="page"),
         *(block for row in summary.systems for block in _system(row, causes)),
         *([Listing(notes(summary), prose=True, where="page")] if notes(summary) else []),
     ]
 
 
 def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
+    words = WHAT | OF_AGENTS if _acts(row) else WHAT
     what = " ".join(
-        f"{share.component.capitalize()}: {WHAT[share.component]}." for share in shown_shares(row)
+        f"{share.component.capitalize()}: {words[share.component]}." for share in shown_shares(row)
     )
     said = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
     return [
@@ -151,6 +155,10 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
         Paragraph(what, tone="muted", where="page"),
         *_causes(row, causes),
     ]
+
+
+def _acts(row: SystemBlame) -> bool:
+    return any(share.component == "tools" for share in row.shares)
 
 
 def shares_table(row: SystemBlame) -> Table:

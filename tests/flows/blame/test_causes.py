@@ -3,6 +3,7 @@ import pytest
 
 from ragstone.flows.blame.causes import KnownAnswer, PointFacts, find_cause, needs_memory, observed
 from ragstone.flows.blame.points import CountedPoint
+from ragstone.flows.blame.steps import AgentSteps, StepFault
 
 LOST = CountedPoint(question_id="q", lost=True)
 WRONG = KnownAnswer(text="In 1850.", right=False, refused=False, supported=True)
@@ -104,6 +105,65 @@ def test_where_nobody_says_what_was_retrieved_a_right_answer_in_hand_tells_nothi
     assert cause(found=None, gold=RIGHT) == ("cannot tell", "cannot tell")
     assert cause(found=None) == ("cannot tell", "cannot tell")
     assert cause(found=None, gold=WRONG) == ("retrieved but not used", "model + prompt")
+
+
+FAILED = StepFault("tool failed", "The weather failed.")
+WRONG_TOOL = StepFault("wrong tool", "Another one.")
+
+
+def test_a_departure_from_the_expected_steps_is_the_cause_whatever_was_retrieved():
+    for found in (True, False, None):
+        steps = AgentSteps(expected=True, departure=WRONG_TOOL)
+        assert cause(found=found, gold=RIGHT, steps=steps) == ("wrong tool", "model + prompt")
+    steps = AgentSteps(expected=True, departure=FAILED)
+    assert cause(found=None, steps=steps) == ("tool failed", "tools")
+
+
+def test_a_result_that_holds_the_reference_was_ignored_before_any_failure_counts():
+    steps = AgentSteps(holds=True, failed=FAILED, brought="weather() brought “1843”")
+    assert cause(found=None, steps=steps) == ("right result ignored", "model + prompt")
+    assert because(found=None, steps=steps) == (
+        "weather() brought “1843”, which holds the reference; the answer does not: “In 1850”."
+    )
+    assert cause(found=None, steps=AgentSteps(holds=False, failed=FAILED)) == ("tool failed", "tools")
+
+
+def test_where_the_document_was_among_the_contexts_todays_causes_stay():
+    steps = AgentSteps(holds=True, failed=FAILED)
+    assert cause(found=True, steps=steps) == ("retrieved but not used", "model + prompt")
+    assert cause(found=False, gold=RIGHT, steps=AgentSteps(holds=False)) == ("not retrieved", "retriever")
+
+
+def test_dataset_and_judge_go_before_the_steps():
+    steps = AgentSteps(expected=True, departure=FAILED)
+    assert cause(gold=WRONG, reference=False, steps=steps)[1] == "dataset"
+    point = CountedPoint(question_id="q", lost=True, second=True)
+    assert cause(point=point, steps=steps)[1] == "judge"
+    point = CountedPoint(question_id="q", lost=True, answerable=False)
+    assert cause(point=point, steps=steps)[0] == "answered though unanswerable"
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        (AgentSteps(holds=False), "No call failed, and no result holds the reference."),
+        (AgentSteps(), "No call failed, and it is unknown whether a result holds the reference."),
+        (
+            AgentSteps(expected=True, holds=False),
+            "The expected calls were made, none failed, and no result holds the reference.",
+        ),
+    ],
+)
+def test_steps_that_explain_nothing_are_no_guess(steps, says):
+    assert cause(found=None, steps=steps) == ("cannot tell", "cannot tell")
+    assert because(found=None, steps=steps) == says
+
+
+def test_memory_is_not_asked_for_what_the_steps_explain():
+    facts = PointFacts(point=LOST, answer=unsupported(WRONG), found=True)
+    steps = AgentSteps(expected=True, departure=WRONG_TOOL)
+    assert needs_memory(facts)
+    assert not needs_memory(msgspec.structs.replace(facts, steps=steps))
 
 
 def test_memory_is_asked_only_where_it_decides():

@@ -3,9 +3,9 @@ from tests.support.plain_rows import judgement_row, summary_row
 from tests.support.planted_faults import FAULTS, LEAD, largest_of, planted_blame
 
 from ragstone.errors import DataError
-from ragstone.experiments.blame import COMPONENTS, Caused, is_right
+from ragstone.experiments.blame import COMPONENTS, WITHOUT_TOOLS, Caused, is_right
 from ragstone.flows.blame.points import CountedPoint, Points, points_of, second_by_people, share_out
-from ragstone.records import Answer, Label, Question
+from ragstone.records import Answer, Label, Question, Step
 from ragstone.statistics.paired import mcnemar_p
 
 GRADE = summary_row(judge="grade", scale=(1, 5))
@@ -116,10 +116,11 @@ CAUSE = {
     "model + prompt": "invented",
     "judge": "judge doubtful",
     "cannot tell": "cannot tell",
+    "tools": "tool failed",
 }
 
 
-def blame(components, *, seconds=None, left_out=None, clusters=None):
+def blame(components, *, seconds=None, left_out=None, clusters=None, possible=WITHOUT_TOOLS):
     """components: what each question's point is blamed on, None where it is kept."""
     names = [f"q{at}" for at in range(len(components))]
     counted = [
@@ -131,7 +132,7 @@ def blame(components, *, seconds=None, left_out=None, clusters=None):
         for name, one in zip(names, ["judge" if one == "hidden" else one for one in components], strict=True)
         if one
     ]
-    points = Points(lead=LEAD, counted=counted, left_out=left_out or {})
+    points = Points(lead=LEAD, counted=counted, left_out=left_out or {}, components=possible)
     return share_out(points, caused, clusters or {}, second="other" if seconds else None)
 
 
@@ -210,7 +211,16 @@ def test_where_nothing_is_lost_there_is_no_largest():
 
 
 def test_every_component_has_its_share_in_one_order():
-    assert [share.component for share in blame(["judge"]).shares] == list(COMPONENTS)
+    assert [share.component for share in blame(["judge"]).shares] == list(WITHOUT_TOOLS)
+    assert [share.component for share in blame(["judge"], possible=COMPONENTS).shares] == list(COMPONENTS)
+
+
+def test_the_tools_may_answer_for_a_point_where_an_answer_carries_steps():
+    rows, steps = [judgement("a", 1.0), judgement("b", 1.0)], [Step(tool="weather")]
+    assert points(rows).components == WITHOUT_TOOLS
+    assert points(rows, answers=[answer("a"), answer("b", steps=steps)]).components == COMPONENTS
+    found = blame(["tools"] * 9 + ["retriever"], possible=COMPONENTS)
+    assert (found.largest.first, shares(found)["tools"].share.value) == ("tools", 0.9)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

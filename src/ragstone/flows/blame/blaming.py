@@ -15,6 +15,7 @@ from ragstone.flows.blame.desk import BlameCoordinator
 from ragstone.flows.blame.plan import BlamePlan, plan_blame
 from ragstone.flows.blame.points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.judging import question_clusters
+from ragstone.judging.trajectory import EXPECTED_STEPS
 from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement
@@ -113,7 +114,17 @@ def notes_of_system(
             f"The judge gives {plural(n_refusing, 'point')} to answers that refuse, though the question "
             "can be answered: there the judge, or the test of refusal, is wrong."
         )
-    return [*notes, *_luck_note(plan, points)]
+    return [*notes, *_steps_note(facts), *_luck_note(plan, points)]
+
+
+def _steps_note(facts: Sequence[PointFacts]) -> list[str]:
+    n_untold = sum(one.steps is not None and not one.steps.expected for one in facts)
+    if not n_untold:
+        return []
+    return [
+        f"The rows of {plural(n_untold, 'lost point')} of an agent do not say which steps are expected "
+        f"(column {EXPECTED_STEPS[0]}), so a wrong tool and wrong arguments cannot be seen there."
+    ]
 
 
 def _luck_note(plan: BlamePlan, points: Points) -> list[str]:

@@ -4,8 +4,7 @@ import msgspec
 
 from ragstone.experiments.blame import Cause, Caused, Component
 from ragstone.flows.blame.points import CountedPoint
-
-SHOWN = 120  # characters of an answer within a sentence
+from ragstone.flows.blame.steps import AgentSteps, StepFault, short
 
 
 class KnownAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +26,7 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     of them was among the contexts. gold: the answer of the same model with the relevant passages in hand,
     None where it was not asked. reference: whether these passages support the reference. memory: what the
     model says without any context; same: whether that is what `observed` says. second: whose the second
-    opinion is.
+    opinion is. steps: what an agent did, None where the answer carries no steps.
     """
 
     point: CountedPoint
@@ -39,6 +38,7 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     memory: str | None = None
     same: bool | None = None
     second: str = ""
+    steps: AgentSteps | None = None
 
 
 class Assigned(msgspec.Struct, frozen=True):
@@ -52,12 +52,12 @@ class Assigned(msgspec.Struct, frozen=True):
 def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
-    An unanswerable question was answered; the reference is doubtful; the judge is; the retriever brought
-    nothing of use; the model refused; it did not use what it had, or went beyond it. That the reference goes
-    before the judge matters where people give a point that a judge takes away because it compares with a
-    wrong reference: then judge and people disagree, and the dataset is the reason.
+    An unanswerable question was answered; the reference is doubtful; the judge is; an agent's steps explain
+    it; the retriever brought nothing of use; the model refused; it did not use what it had, or went beyond
+    it. That the reference goes before the judge matters where people give a point that a judge takes away
+    because it compares with a wrong reference: then judge and people disagree, and the dataset is the reason.
     """
-    rules = (_unanswerable, _reference, _judge, _retrieval, _refusal)
+    rules = (_unanswerable, _reference, _judge, _steps, _retrieval, _refusal)
     found = next((one for one in (rule(facts) for rule in rules) if one), None) or _use(facts)
     return Caused(
         question_id=facts.point.question_id,
@@ -79,10 +79,9 @@ def observed(facts: PointFacts) -> KnownAnswer:
 
 def needs_memory(facts: PointFacts) -> bool:
     """Return whether the closed-book answer decides between two causes."""
-    if not facts.point.lost or find_cause(facts, "").component != "model + prompt":
-        return False
-    seen = observed(facts)
-    return facts.point.answerable and not seen.refused and seen.supported is False
+    found = find_cause(facts, "")
+    undecided = (found.cause, found.component) == ("cannot tell", "model + prompt")
+    return undecided and facts.point.lost and observed(facts).supported is False
 
 
 def _in_hand(facts: PointFacts) -> KnownAnswer | None:
@@ -122,6 +121,35 @@ def _judge(facts: PointFacts) -> Assigned | None:
     other = f"people {second[:-1]}" if facts.second == "people" else f"{facts.second} {second}"
     said = f"The judge {judge} this point, and {other} it: {_quoted(facts.answer)}."
     return Assigned("judge doubtful", "judge", said)
+
+
+def _steps(facts: PointFacts) -> Assigned | None:
+    """Return what an agent's steps show: the first departure from those that were expected, if any were.
+
+    What tools brought, or failed to bring, counts only where the relevant document was not among the
+    contexts: else the other rules tell what became of it.
+    """
+    steps = facts.steps
+    if steps is None:
+        return None
+    if steps.departure is not None:
+        return _of_step(steps.departure)
+    if facts.found:
+        return None
+    if steps.holds:
+        said = f"{steps.brought}, which holds the reference; the answer does not: {_quoted(facts.answer)}."
+        return Assigned("right result ignored", "model + prompt", said)
+    if steps.failed is not None:
+        return _of_step(steps.failed)
+    if facts.found is False or _in_hand(facts) is not None:
+        return None
+    taken = "The expected calls were made, none failed" if steps.expected else "No call failed"
+    held = "no result holds" if steps.holds is False else "it is unknown whether a result holds"
+    return Assigned("cannot tell", "cannot tell", f"{taken}, and {held} the reference.")
+
+
+def _of_step(fault: StepFault) -> Assigned:
+    return Assigned(fault.cause, "tools" if fault.cause == "tool failed" else "model + prompt", fault.because)
 
 
 def _retrieval(facts: PointFacts) -> Assigned | None:
@@ -169,7 +197,7 @@ def _use(facts: PointFacts) -> Assigned:
         return Assigned(
             "answered from memory", "model + prompt", f"{beyond}, which it gives without any, too."
         )
-    said = f"{beyond}; without any it says “{_cut(facts.memory or '')}”."
+    said = f"{beyond}; without any it says “{short(facts.memory or '')}”."
     return Assigned("invented", "model + prompt", said)
 
 
@@ -190,12 +218,7 @@ def _documents(facts: PointFacts) -> str:
 
 
 def _quoted(answer: KnownAnswer) -> str:
-    return f"“{_cut(answer.text)}”" if answer.text.strip() else "nothing"
-
-
-def _cut(text: str) -> str:
-    plain = " ".join(text.split()).rstrip(".。")
-    return plain if len(plain) <= SHOWN else plain[:SHOWN].rstrip() + "…"
+    return f"“{short(answer.text)}”" if answer.text.strip() else "nothing"
 
 
 def _capital(text: str) -> str:

@@ -11,17 +11,21 @@ from ragstone.experiments.conditions import gold_contexts
 from ragstone.flows.blame.causes import KnownAnswer, PointFacts, needs_memory, observed
 from ragstone.flows.blame.plan import BlamePlan, may_ask
 from ragstone.flows.blame.points import CountedPoint, Points
+from ragstone.flows.blame.steps import AgentSteps, has_figures, read_steps, results_of, telling_result
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, references
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.stages.answer import answer_given
 from ragstone.stages.judge import judge_context, judge_rows
+from ragstone.systems.rows import with_columns
 
 CLOSED_BOOK = (
     "closed_book"  # the prompt that asks for what a model knows: the others tell it to read passages
 )
 REFERENCE = "reference"  # the system of a reference that is judged as if it were an answer
+RESULTS = "results"  # `results of …`: the system of what a system's tools brought, judged like its answer
+HELD = "match"  # tells whether that holds the reference, where no model does
 WORDS = "token_f1"  # tells whether two answers say the same, where no model does
 Key = tuple[str, str]
 """An answer: (question id, system)."""
@@ -95,6 +99,7 @@ class BlameCoordinator:
         rows = [answers[key] for key in asked]
         answered = await self.told(self.plan.refusal, rows)
         supported = await self.told(self.plan.support, [row for row in rows if row.contexts])
+        steps = await self._steps(rows)
         facts = {
             key: self._known(
                 point,
@@ -104,6 +109,7 @@ class BlameCoordinator:
                 reference=reference.get(key[0]),
                 answered=answered.get(key),
                 supported=supported.get(key),
+                steps=steps.get(key),
             )
             for key, point in wanted.items()
         }
@@ -120,6 +126,7 @@ class BlameCoordinator:
         reference: bool | None,
         answered: bool | None,
         supported: bool | None,
+        steps: AgentSteps | None,
     ) -> PointFacts:
         question = self._question(answer)
         return PointFacts(
@@ -136,6 +143,7 @@ class BlameCoordinator:
             gold=gold,
             reference=reference,
             second=second,
+            steps=steps,
         )
 
     def _found(self, answer: Answer, question: Question) -> bool | None:
@@ -171,6 +179,41 @@ class BlameCoordinator:
         helped = {name for name, one in gold.items() if one.right}
         doubtful = [one for one in asked if self.everything or one.id not in helped]
         return gold, await self._references(doubtful, passages)
+
+    async def _steps(self, rows: Sequence[Answer]) -> dict[Key, AgentSteps]:
+        """Return what steps tell of those answers that carry some, or of which some were expected.
+
+        What the tools brought holds the reference where it has the reference's figures, and would have got
+        the point in place of the answer.
+        """
+        found: dict[Key, AgentSteps] = {}
+        passed_on: dict[Key, Answer] = {}
+        for row in with_columns(rows, self.plan.run.questions):
+            steps, question = read_steps(row), self._question(row)
+            if steps is None:
+                continue
+            retrieved = self._found(row, question)
+            if row.contexts and retrieved is False:  # then it was not the failure that left it without
+                steps = msgspec.structs.replace(steps, failed=None)
+            found[_key(row)] = steps
+            results = results_of(row)
+            if results and references(question) and not retrieved and steps.departure is None:
+                passed_on[_key(row)] = msgspec.structs.replace(
+                    row,
+                    system=f"{RESULTS} of {row.system}",
+                    answer="\n\n".join(results),
+                    question=question.question,
+                    reference=question.reference,
+                )
+        lead = self.plan.judge
+        if "reference" not in lead.inputs:
+            return found
+        judge = lead if may_ask(self.plan, lead) else load_judge(HELD)
+        held = await self.told(judge, [row for row in passed_on.values() if has_figures(row)])
+        for key, row in passed_on.items():
+            holds = held.get(_key(row)) if has_figures(row) else False
+            found[key] = msgspec.structs.replace(found[key], holds=holds, brought=telling_result(row))
+        return found
 
     async def _references(
         self, questions: Sequence[Question], passages: Mapping[str, list[Context]]
@@ -251,7 +294,10 @@ class BlameCoordinator:
 
     def _question(self, answer: Answer) -> Question:
         found = self.plan.run.questions.get(answer.question_id)
-        return found or Question(id=answer.question_id, question=answer.question or "")
+        if found is not None:
+            return found
+        question = answer.question or ""
+        return Question(id=answer.question_id, question=question, reference=answer.reference)
 
 
 def _key(answer: Answer) -> Key:

@@ -12,10 +12,11 @@ from ragstone.config.systems import RagSystem
 from ragstone.dataset.placing import place_evidence
 from ragstone.engine.digests import digest_of
 from ragstone.engine.manifest import FILE
-from ragstone.errors import ConfigError, DataError, nearest
+from ragstone.errors import ConfigError, DataError, nearest, plural
 from ragstone.judging import Judge, MetricSummary, load_judge
 from ragstone.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.judging.leaves import model_name
+from ragstone.judging.trajectory import expected_calls
 from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.report.findings import headlines
 from ragstone.report.run import read_summary
@@ -23,10 +24,13 @@ from ragstone.report.summary import RunSummary
 from ragstone.retrieval.relevance import same_documents
 from ragstone.stages.notes import evidence_notes
 from ragstone.systems.prompting import load_prompt
+from ragstone.systems.rows import with_columns
 from ragstone.tables import read_rows
+from ragstone.tables.calls import FORM
 
 SUPPORT, REFUSAL = "faithfulness", "answered"  # metrics whose judges tell what an answer was made from, or is
 FREE = {SUPPORT: "grounding", REFUSAL: "no_refusal"}  # where the run has no judge of these
+SHOWN_ERRORS = 10
 
 # Tables of the run that decide what is asked here.
 DECISIVE: dict[str, Any] = {
@@ -92,6 +96,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         _check_judge(manifest, one)
     model, prompt = _again(of_run, settings)
     _check_prompt(manifest, of_run, settings)
+    _check_expected(run)
     second, labels = _second(settings, leads[0])
     second_model = settings.blame.second_model or of_run.judge.model
     if second is not None:
@@ -270,6 +275,22 @@ def _check_prompt(manifest: Mapping[str, Any], of_run: Settings, settings: Setti
     if made.get("name") == now.name and digest_of(now) != made.get("digest"):
         raise ConfigError(
             f"prompt {now.name}: it has changed since the run. Run again, or name one as [blame] prompt."
+        )
+
+
+def _check_expected(run: BlamedRun) -> None:
+    """Refuse rows whose expected steps cannot be read, all that are so together."""
+    wrong: dict[str, str] = {}
+    for row in with_columns(run.answers, run.questions):
+        try:
+            expected_calls(row)
+        except ValueError as mistake:
+            wrong.setdefault(row.question_id, str(mistake))
+    if wrong:
+        told = "\n".join(f"  {name}: {mistake}" for name, mistake in [*wrong.items()][:SHOWN_ERRORS])
+        raise DataError(
+            f"{run.folder}: the expected steps of {plural(len(wrong), 'question')} cannot be read. Write "
+            f"them as a list of calls such as {FORM}, and run again.\n{told}"
         )
 
 

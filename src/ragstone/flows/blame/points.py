@@ -12,6 +12,7 @@ from ragstone.agreement.pairing import human_scores, pair
 from ragstone.errors import DataError
 from ragstone.experiments.blame import (
     COMPONENTS,
+    WITHOUT_TOOLS,
     Caused,
     Component,
     ComponentShare,
@@ -43,11 +44,16 @@ class CountedPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Points(msgspec.Struct, frozen=True, kw_only=True):
-    """The points of one system by the judge of `lead`. left_out: questions not counted, by the reason."""
+    """The points of one system by the judge of `lead`.
+
+    left_out: questions not counted, by the reason. components: those that may answer for a point, the tools
+    among them where an answer of the system carries steps.
+    """
 
     lead: MetricSummary
     counted: list[CountedPoint]
     left_out: dict[str, int]
+    components: Sequence[Component] = WITHOUT_TOOLS
 
 
 def points_of(
@@ -73,9 +79,12 @@ def points_of(
     }
     counted: list[CountedPoint] = []
     left_out: Counter[str] = Counter()
+    components: Sequence[Component] = WITHOUT_TOOLS
     for answer in answers:
         if answer.system != lead.system:
             continue
+        if answer.steps:
+            components = COMPONENTS
         name, verdict = answer.question_id, verdicts.get(answer.question_id)
         if not answerable(answer, questions.get(name)):
             if name in refused:
@@ -87,7 +96,7 @@ def points_of(
         else:
             lost = not is_right(verdict.score, verdict.scale)
             counted.append(CountedPoint(question_id=name, lost=lost, second=second.get(name)))
-    return Points(lead=lead, counted=counted, left_out=dict(left_out.most_common()))
+    return Points(lead=lead, counted=counted, left_out=dict(left_out.most_common()), components=components)
 
 
 def answerable(answer: Answer, question: Question | None) -> bool:
@@ -155,7 +164,11 @@ def share_out(
     counted, doubted = points.counted, [point for point in points.counted if point.second is not None]
     shares = _shares(counted, of_question, clusters, seed)
     measured = _shares(doubted, of_question, clusters, seed)
-    shares = [measured[at] if share.component == "judge" else share for at, share in enumerate(shares)]
+    shares = [
+        measured[at] if share.component == "judge" else share
+        for at, share in enumerate(shares)
+        if share.component in points.components
+    ]
     return SystemBlame(
         system=lead.system,
         judge=lead.judge,
