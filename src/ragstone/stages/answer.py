@@ -61,9 +61,13 @@ async def open_system(name: str, declared: Asked, session: Session) -> System:
         case ChatSystem():
             system = await _open_chat(name, declared, session)
         case HttpSystem():
-            system = await _open_http(name, declared, session)
+            opened, prompt = open_http_system(name, declared), partial(http_prompt, declared)
+            system = await _open_service(name, declared, opened, prompt, session)
         case PythonSystem():
-            system = await _open_python(name, declared, session)
+            callee = await _callee(name, declared, session)
+            opened = open_function(name, callee, declared)
+            prompt = partial(function_prompt, callee, version=declared.version)
+            system = await _open_service(name, declared, opened, prompt, session)
     version = f"@{declared.version}" if declared.version else ""
     session.systems[name] = system.door.endpoint.identity + version
     return system
@@ -90,51 +94,27 @@ async def _open_chat(name: str, declared: ChatSystem, session: Session) -> Syste
     return System(answer, await session.models.door(declared.model))
 
 
-async def _open_http(name: str, declared: HttpSystem, session: Session) -> System:
-    limits = ModelSettings(
-        max_concurrency=declared.max_concurrency,
-        requests_per_minute=declared.requests_per_minute,
-        price_usd_per_million=declared.price_usd_per_million,
-    )
-    return await _open_service(
-        name,
-        open_http_system(name, declared),
-        limits,
-        session,
-        prompt=partial(http_prompt, declared),
-        tells_contexts=declared.contexts is not None,
-    )
-
-
-async def _open_python(name: str, declared: PythonSystem, session: Session) -> System:
-    callee = session.callables.get(name)
-    if callee is None:
-        where = f"[systems.{name}]" if name in session.settings.systems else "system"
-        callee = await load_callee(declared.call, session.settings.path("."), where)
-    limits = ModelSettings(
-        max_concurrency=declared.max_concurrency, price_usd_per_million=declared.price_usd_per_million
-    )
-    return await _open_service(
-        name,
-        open_function(name, callee, declared),
-        limits,
-        session,
-        prompt=lambda question: function_prompt(callee, question, declared.version),
-        tells_contexts=True,
-    )
+async def _callee(name: str, declared: PythonSystem, session: Session) -> Callee:
+    if name in session.callables:
+        return session.callables[name]
+    where = f"[systems.{name}]" if name in session.settings.systems else "system"
+    return await load_callee(declared.call, session.settings.path("."), where)
 
 
 async def _open_service(
     name: str,
+    declared: HttpSystem | PythonSystem,
     opened: AbstractAsyncContextManager[Endpoint],
-    limits: ModelSettings,
-    session: Session,
-    *,
     prompt: Callable[[Question], Prompt],
-    tells_contexts: bool,
+    session: Session,
 ) -> System:
-    """Return an application that is no model. tells_contexts: for a forecast."""
+    limits = ModelSettings(
+        max_concurrency=declared.max_concurrency,
+        requests_per_minute=declared.requests_per_minute if isinstance(declared, HttpSystem) else None,
+        price_usd_per_million=declared.price_usd_per_million,
+    )
     ask = await session.models.ask_service(door_of(name), opened, limits)
+    tells_contexts = isinstance(declared, PythonSystem) or declared.contexts is not None
 
     async def answer(question: Question) -> Answer:
         read = partial(read_said, question=question, tells_contexts=tells_contexts)

@@ -51,6 +51,7 @@ def test_a_fact_is_a_text_or_has_phrases_by_which_it_is_asked_for(tmp_path):
         (BEN + 'goal_met = { called = [{ name = "x" }] }', ":9: unknown key 'name'. Known: arguments, tool"),
         (BEN + '[personas.facts]\ntown = { valu = "N" }', ":10: unknown key 'valu'. Did you mean 'value'?"),
         (BEN + "[personas.facts]\ntown = 3", ":10: Expected a table, got `int` (key 'facts.town')"),
+        (GOOD.replace("ann", "ann~2"), ":2: Expected `str` of one line, without # and ~ (key 'name')"),
         ("[[personas]\n", "not valid TOML"),
     ],
 )

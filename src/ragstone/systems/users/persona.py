@@ -16,7 +16,11 @@ PATIENCE = 8  # turns of a user of whom the file does not say it
 _HEADER = re.compile(rf"\s*\[\[\s*{TABLE}\s*\]\]")
 
 Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
-_NO_TEXT = r"matching regex '\\S'"
+Name = Annotated[str, msgspec.Meta(pattern=r"^[^#~\n]+$")]  # ids are NAME~SAMPLE, and NAME#TURN of a turn
+_PATTERNS = {
+    r"matching regex '\\S'": "that says something",
+    r"matching regex '^[^#~\\n]+$'": "of one line, without # and ~",
+}
 
 
 class KnownFact(Section, frozen=True, kw_only=True):
@@ -56,7 +60,7 @@ class Persona(Section, frozen=True, kw_only=True):
     user. language: ISO 639-1.
     """
 
-    name: Text
+    name: Name
     goal: Text
     facts: dict[str, KnownFact] = {}
     style: str = ""
@@ -114,7 +118,10 @@ def _persona(table: object, path: Path, text: str) -> Persona:
     try:
         persona = convert_section(table, Persona, path, text, [TABLE])
     except ConfigError as mistake:
-        raise ConfigError(str(mistake).replace(_NO_TEXT, "that says something")) from None
+        message = str(mistake)
+        for pattern, words in _PATTERNS.items():
+            message = message.replace(pattern, words)
+        raise ConfigError(message) from None
     if problem := _problem(persona):
         raise ConfigError(f"{path}: the persona {persona.name!r}: {problem}")
     return persona
