@@ -25,7 +25,7 @@ import numpy.typing as npt
 import ragstone
 from ragstone.config import Settings, load_settings
 from ragstone.corpus.sentences import sentence_spans
-from ragstone.judging import question_digest
+from ragstone.judging import load_judge, question_digest
 from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.fitting import fit_cut
 from ragstone.records import Answer, Context, Judgement, Verdict
@@ -41,6 +41,7 @@ from ragstone.statistics import (
     roc_auc,
 )
 from ragstone.statistics.auc import auc_columns
+from ragstone.tables.reading import parse_rows
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -450,6 +451,35 @@ def show_citations(
         print(f"    cites its text and another: {lost.sum()} of {len(lost)} lose precision")
 
 
+AGENTS = ROOT / "tests" / "fixtures" / "agents"
+MANY = 10_000  # rows of an agent
+
+
+def agents(asked: Asked) -> None:
+    """Rows worked by hand: the time of 10,000 beside containment; what a model says of 20 others."""
+    rows = [json.loads(line) for line in (AGENTS / "rows.jsonl").read_text("utf-8").splitlines()]
+    many = [rows[n % len(rows)] | {"id": str(n), "reference": "12 mm of rain"} for n in range(MANY)]
+    print(f"\nagents: {MANY:,} rows, CPU seconds, the quickest of 3, beside containment")
+    names = ("containment", "tool_choice", "tool_choice@order=in_order", "tool_arguments", "tool_errors")
+    times: dict[str, list[float]] = {name: [] for name in (*names, "step_efficiency")}
+    for name in [*times] * 3:
+        started = time.process_time()
+        ragstone.judge(many, judges=[name], settings=asked.settings)
+        times[name].append(time.process_time() - started)
+    for name, found in times.items():
+        print(f"  {name:<28} {min(found):.2f} s, {min(found) / min(times['containment']):.2f}")
+    if not asked.model:
+        return
+    few = [json.loads(line) for line in (AGENTS / "asked.jsonl").read_text("utf-8").splitlines()]
+    for name in ("tool_choice_asked@token", "tool_arguments_asked@token", "task_done@token"):
+        metric = load_judge(name).measures
+        told = [row for row in few if row["labels"][metric] is not None]
+        label = np.array([float(row["labels"][metric]) for row in told])
+        said = scores(judged(asked, name, list(parse_rows(told, Answer))))
+        auc = auc_text(label, said, [row["id"] for row in told])
+        print(f"  {name}: {((said >= 0.5) == label).sum()} of {len(told)} right, AUC {auc}")
+
+
 def sentences(row: dict[str, Any]) -> list[str]:
     given = row["context"]
     return given if isinstance(given, list) else [given[start:end] for start, end in sentence_spans(given)]
@@ -480,6 +510,7 @@ SECTIONS: dict[str, Callable[[Asked], None]] = {
     "faithfulness": faithfulness,
     "statements": statements,
     "citations": citations,
+    "agents": agents,
     "language_match": language_match,
 }
 
