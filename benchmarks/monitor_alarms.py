@@ -16,12 +16,14 @@ from datetime import date, timedelta
 
 import msgspec
 import numpy as np
+from tests.support.simulated_use import used_days
 
 from ragstone.config import MonitorSection
 from ragstone.monitor.alarms import JudgeEvidence, alarms
 from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
 from ragstone.monitor.cells import DayCell
 from ragstone.monitor.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
+from ragstone.monitor.use import FAILED_CALLS
 from ragstone.records import Answer
 from ragstone.statistics.intervals import Codes, Floats, wilson_interval
 
@@ -243,6 +245,29 @@ def drops(n: int) -> None:
         seed += 1
 
 
+def of_use(n: int) -> None:
+    """Print what the alarms of latency, tokens, users and failed calls of tools do."""
+    section = MonitorSection(alpha=ALPHA)
+    quiet = [alarms([], section, use=used_days(_drawn(at), DAYS, begin=BEGIN)) for at in range(n)]
+    print(f"\nuse: {sum(not one for one in quiet)} of {n} years of 300 exchanges a day without a false alarm")
+    for metric, factor in (
+        *(("latency_s", 1.25), ("latency_s", 1.5), ("tokens", 1.25), ("users", 0.7), ("users", 0.5)),
+        *((FAILED_CALLS, 1.5), (FAILED_CALLS, 2.0)),
+    ):
+        delays = []
+        for at in range(n):
+            cells = used_days(_drawn(n + at), PLANTED + 40, planted={metric: factor}, begin=BEGIN)
+            found = [one for one in alarms([], section, use=cells) if one.metric == metric]
+            raised = [one.raised for one in found if one.raised is not None]
+            delays.append((min(raised) - BEGIN).days - PLANTED + 1 if raised else 999)
+        low, middle, high = np.quantile(delays, (0.1, 0.5, 0.9), method="higher")
+        print(f"{metric} times {factor:g}: raised after {middle:g} days in the median ({low:g} to {high:g})")
+
+
+def _drawn(at: int) -> np.random.Generator:
+    return np.random.default_rng([4, at])
+
+
 def cells_of(one: Stream) -> list[DayCell]:
     return [
         DayCell(
@@ -353,6 +378,7 @@ def main() -> None:
         quiet_years(1 if quick else n_years, rate, alike)
     drops(2 if quick else 200)
     causes(1 if quick else 100)
+    of_use(1 if quick else 200)
     print(f"\nalpha of a stream of all exchanges: {ALPHA * OVERALL * EARLY / len(METRICS) / 2:.2g};"
           f" {time.process_time() - began:.0f} s of CPU in all")  # fmt: skip
 

@@ -17,10 +17,9 @@ from functools import lru_cache
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.logged import ExchangeUsage, Feedback, Logged
+from ragstone.monitor.logged import Feedback, Logged
 from ragstone.records import Context
 
-NOTHING_TOLD = ExchangeUsage()
 DRAWS = 2**53
 
 
@@ -125,13 +124,13 @@ class Adder:
                 for n, row in enumerate(rows, first)
             ],
         )
+        told = [(n, *msgspec.structs.astuple(row.usage)) for n, row in enumerate(rows, first)]
         self._db.executemany(
             "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (n, *msgspec.structs.astuple(row.usage))
-                for n, row in enumerate(rows, first)
-                if row.usage != NOTHING_TOLD
-            ],
+            [one[:6] for one in told if any(value is not None for value in one[1:6])],
+        )
+        self._db.executemany(
+            "INSERT INTO tools VALUES (?, ?, ?)", [(one[0], *one[6:]) for one in told if one[6]]
         )
         self._db.executemany(
             "INSERT OR IGNORE INTO tags VALUES (?, ?)",

@@ -24,8 +24,9 @@ from ragstone.monitor.history import (
     history_shift,
     judged_at_once,
 )
-from ragstone.monitor.judged import cannot_drift
+from ragstone.monitor.judged import LOG, cannot_drift
 from ragstone.monitor.streams import Change, Level, N, Stream, StreamKey, changes_of, level_of, streams_of
+from ragstone.monitor.use import USE_BEST, own_unit, unit_of
 
 Cause = Literal["application", "judge", "both", "unknown"]
 
@@ -40,6 +41,9 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
 
 NO_DRIFT = Attribution(cause="application", says="the judge calls no model, so it cannot have drifted")
 """The cause of a change that a judge without a model found: no canary need be judged to know it."""
+
+
+NO_JUDGE = Attribution(cause="application", says="the log itself tells it, and no judge")
 
 
 class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,19 +158,29 @@ def open_among(alarms: Iterable[Alarm]) -> list[Alarm]:
     return [one for one in alarms if one.over is None and one.worse is not False]
 
 
+def mean_words(alarm: Alarm, level: Level, *, digits: int = 3) -> str:
+    """Return a mean of an alarm with its unit, or with so many digits where it has none."""
+    known = unit_of(alarm.metric, alarm.judge)
+    return f"{level.mean:.{digits}f}" if known is None else known.shown(level.mean)
+
+
 def alarm_line(alarm: Alarm) -> str:
     """Return the alarm as one line for people."""
     where = f" ({alarm.tag} {alarm.value})" if alarm.tag else ""
     moved = "rose" if alarm.rose else "fell"
     state = f", over since {alarm.over}" if alarm.over else ""
     return (
-        f"{alarm.metric}{where} {moved} from {alarm.before.mean:.3f} to {alarm.after.mean:.3f}"
+        f"{alarm.metric}{where} {moved} from {mean_words(alarm, alarm.before)}"
+        f" to {mean_words(alarm, alarm.after)}"
         f" since {alarm.since}{state}: {alarm.says}"
     )
 
 
 ON_LOGS = 0.8
 """The part of alpha for changes of what was logged, where there are canaries; the rest is for these."""
+
+ON_USE = 0.1
+"""The part of alpha for what the log itself tells; the rest is for scores."""
 
 NEAR_DAYS = 28
 """A change that canaries show is that of an alarm which says so already, if they are no further apart."""
@@ -179,22 +193,28 @@ def alarms(
     known: JudgeEvidence = NOTHING_KNOWN,
     today: date | None = None,
     best: Best | None = None,
+    use: Sequence[DayCell] = (),
 ) -> list[Alarm]:
     """Return the alarms so far by the day on which they were raised, those that repeat others beneath them.
 
+    use: what the log tells of latency, cost and the like, see use.py; their alarms are in their own units.
     today: the day that is not over yet; default the last of the cells. It is a function of the cells alone:
     alarms of earlier looks come back as they were raised, as long as the cells of their days do.
     """
-    if not cells:
+    if not cells and not use:
         return []
-    streams = streams_of(cells, today or max(cell.day for cell in cells))
+    before = today or max(cell.day for cell in (*cells, *use))
+    streams, told = streams_of(cells, before), streams_of(use, before)
+    alpha = section.alpha * (1 - ON_USE)
     part = ON_LOGS if section.canaries else 1.0
-    changes = changes_of(streams, section.alpha * part, section.baseline_days)
+    changes = changes_of(streams, alpha * part, section.baseline_days)
     logged = _logged(changes, streams, known, best or {})
+    changes = changes_of(told, section.alpha * ON_USE, section.baseline_days)
+    logged += _logged(changes, told, known, USE_BEST)
     named = _named(streams, known)
     frozen = known.canaries if section.canaries else None
-    shown = _shown(frozen, section.alpha * (1 - part), logged) if frozen else []
-    kept = folded([*logged, *named, *shown], streams)
+    shown = _shown(frozen, alpha * (1 - part), logged) if frozen else []
+    kept = folded([*logged, *named, *shown], [*streams, *told])
     return sorted(kept, key=lambda one: (one.raised or one.since, one.metric, one.tag, one.value))
 
 
@@ -221,7 +241,10 @@ def _logged(
 
 def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Best) -> Alarm:
     stream, end = change.stream, later.at if later else None
-    before, after = level_of(stream.sums[change.begin : change.at]), level_of(stream.sums[change.at : end])
+    before, after = (
+        own_unit(stream.metric, stream.judge, level_of(stream.sums[first:last]))
+        for first, last in ((change.begin, change.at), (change.at, end))
+    )
     since, compared = stream.day(change.at), stream.day(change.begin)
     shift, found = _cause(change, end, before, after, known)
     return Alarm(
@@ -250,6 +273,8 @@ def _cause(
 ) -> tuple[Shift | None, Attribution]:
     """Return how far the judge moved, where that was measured, and the cause. end: of the next change."""
     stream = change.stream
+    if stream.judge == LOG:
+        return None, NO_JUDGE
     if cannot_drift(stream.judge):
         return None, NO_DRIFT
     day = judged_at_once(known.judged_on, stream, change.begin, end)

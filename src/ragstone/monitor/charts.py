@@ -7,8 +7,8 @@ from typing import Any
 
 from ragstone.monitor.alarms import Alarm
 from ragstone.monitor.cells import DayCell, Trend, TrendPoint, trends
-from ragstone.monitor.judged import THUMB
-from ragstone.monitor.use import ApplicationUse
+from ragstone.monitor.judged import LOG, THUMB
+from ragstone.monitor.use import FAILED_CALLS, ApplicationUse
 from ragstone.records import STATUSES
 from ragstone.report.charts import Spec, band_layers
 from ragstone.report.document import Chart, ChartPanel
@@ -23,12 +23,13 @@ SHOWN_VALUES = 12
 HEIGHT, SMALL_HEIGHT = 170, 96  # pixels
 NARROWEST = 0.2  # that an axis of means spans
 USE = {
-    "Who asked": {"Users": "users", "Conversations": "conversations"},
-    "Latency in seconds": {"Median": "latency_p50", "95 % within": "latency_p95"},
-    "Tokens an exchange": {"Mean": "tokens"},
-    "Cost in USD": {"Sum": "usd"},
+    "Who asked": ("users", {"Users": "users", "Conversations": "conversations"}),
+    "Latency in seconds": ("latency_s", {"Median": "latency_p50", "95 % within": "latency_p95"}),
+    "Tokens an exchange": ("tokens", {"Mean": "tokens"}),
+    "Cost in USD": ("cost_usd", {"Sum": "usd"}),
+    "Calls of tools that failed": (FAILED_CALLS, {"Share": "failed_share"}),
 }
-"""Title of a chart of use -> its lines, as fields of UseOfPeriod."""
+"""Title of a chart of use -> the metric of its alarms, and its lines, as fields of UseOfPeriod."""
 
 EMPTY_HEAD = ("Mean", "95 % interval", "Scored", "Not scored")
 
@@ -230,11 +231,12 @@ def _across(*, small: bool = False) -> dict[str, Any]:
     }
 
 
-def use_charts(use: ApplicationUse) -> list[Chart]:
+def use_charts(use: ApplicationUse, alarms: Sequence[Alarm]) -> list[Chart]:
     """Return the course of who asked, and of what answers took; what the log does not tell has none."""
     return [
-        _use_chart(f"use-{at}", title, known, use)
-        for at, (title, lines) in enumerate(USE.items())
+        _use_chart(f"use-{at}", title, known, use, _marks(of_log, metric))
+        for of_log in [[one for one in alarms if one.judge == LOG]]
+        for at, (title, (metric, lines)) in enumerate(USE.items())
         if (
             known := {
                 label: field
@@ -245,7 +247,9 @@ def use_charts(use: ApplicationUse) -> list[Chart]:
     ]
 
 
-def _use_chart(name: str, title: str, lines: Mapping[str, str], use: ApplicationUse) -> Chart:
+def _use_chart(
+    name: str, title: str, lines: Mapping[str, str], use: ApplicationUse, marks: list[Spec]
+) -> Chart:
     values = [
         {"d": one.day.isoformat(), "v": round(value, 6), "s": label}
         for label, field in lines.items()
@@ -258,15 +262,15 @@ def _use_chart(name: str, title: str, lines: Mapping[str, str], use: Application
         "scale": {"zero": True},
         "axis": {"title": None, "tickCount": 3},
     }
+    legend = {"title": None} if len(lines) > 1 else None
+    course = {"x": _across(), "y": up, "color": {"field": "s", "type": "nominal", "legend": legend}}
     spec: Spec = {
         "data": {"values": values},
         "height": HEIGHT,
-        "mark": {"type": "line", "strokeWidth": 1.5, "point": True},
-        "encoding": {
-            "x": _across(),
-            "y": up,
-            "color": {"field": "s", "type": "nominal", "legend": {"title": None} if len(lines) > 1 else None},
-        },
+        "layer": [
+            {"mark": {"type": "line", "strokeWidth": 1.5, "point": True}, "encoding": course},
+            *([_rule(marks, "alarm", _across())] if marks else []),
+        ],
     }
     rows = [
         [
@@ -277,7 +281,8 @@ def _use_chart(name: str, title: str, lines: Mapping[str, str], use: Application
         for one in use.periods
         for found in [[getattr(one, field) for field in lines.values()]]
     ]
-    said = f"{title} by {use.span}, {use.periods[0].day} to {use.periods[-1].day}."
+    marked = f"; {plural(len(marks), 'alarm')} marked" if marks else ""
+    said = f"{title} by {use.span}, {use.periods[0].day} to {use.periods[-1].day}{marked}."
     return Chart(
         name=name,
         title=title,

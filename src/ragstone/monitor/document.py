@@ -5,13 +5,13 @@ from datetime import date
 
 import msgspec
 
-from ragstone.monitor.alarms import Alarm, alarm_line
+from ragstone.monitor.alarms import Alarm, alarm_line, mean_words
 from ragstone.monitor.canaries import Shift
 from ragstone.monitor.cells import TrendPoint
 from ragstone.monitor.charts import FIRST
 from ragstone.monitor.gaps import Gap
 from ragstone.monitor.history import Movement, PeriodDrift, moved_words
-from ragstone.monitor.judged import PEOPLE, cannot_drift
+from ragstone.monitor.judged import LOG, PEOPLE, cannot_drift
 from ragstone.monitor.look import RECENT_DAYS, Look, MetricRow
 from ragstone.monitor.use import use_words
 from ragstone.records import STATUSES
@@ -137,8 +137,8 @@ def _alarm_table(alarms: Sequence[Alarm]) -> Table:
             lambda one: Cell(str(one.since), f"over since {one.over}" if one.over else ""),
         ),
         (Column("Raised", text=True), lambda one: str(one.raised or "by its name")),
-        ("Before", lambda one: f"{one.before.mean:.3f}"),
-        ("After", lambda one: Cell(f"{one.after.mean:.3f}", tone="strong")),
+        ("Before", lambda one: mean_words(one, one.before)),
+        ("After", lambda one: Cell(mean_words(one, one.after), tone="strong")),
         (Column("", text=True), side),
         (Column("Application or judge?", text=True), cause_words),
     ]
@@ -394,7 +394,7 @@ def _changed(look: Look) -> HeadlineFinding:
     first = shown[0]
     figure = Figure(
         f"{metric_of(first)}, since {day_of(first.since)}",
-        f"{first.before.mean:.2f} → {first.after.mean:.2f}",
+        f"{mean_words(first, first.before, digits=2)} → {mean_words(first, first.after, digits=2)}",
         f"{'raised on ' + day_of(first.raised) if first.raised else 'another judge since then'}",
         f"{count(first.before.n)} scored before, {count(first.after.n)} after",
     )
@@ -411,7 +411,7 @@ def cause_words(alarm: Alarm) -> str:
 
 def _weight(alarm: Alarm) -> tuple[bool, int, float]:
     """Order alarms: what got worse, by metrics that say most, the largest first."""
-    place = FIRST.index(alarm.metric) if alarm.metric in FIRST else len(FIRST)
+    place = FIRST.index(alarm.metric) if alarm.metric in FIRST else len(FIRST) + (alarm.judge == LOG)
     return not alarm.worse, place, -abs(alarm.moved)
 
 

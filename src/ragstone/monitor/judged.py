@@ -24,6 +24,8 @@ TRIES = 3
 LONGEST_REASON = 2000  # characters
 PEOPLE, THUMB = "people", "feedback"
 """The judge and the metric of people's feedback."""
+LOG = "log"
+"""The judge of what the log itself tells of an exchange, see use.py."""
 
 
 class StoredScore(msgspec.Struct, frozen=True, kw_only=True):

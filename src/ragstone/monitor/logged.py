@@ -13,13 +13,14 @@ from ragstone.dataset.logs.exchange import Columns, as_quality, exchange_of, fir
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Context
 from ragstone.tables.columns import value_at
-from ragstone.tables.interchange.values import amount_in, count_in
+from ragstone.tables.interchange.values import amount_in, count_in, decoded, objects_in
 from ragstone.tables.names import (
     CONVERSATIONS,
     COSTS,
     FEEDBACK,
     LATENCIES_MS,
     LATENCIES_S,
+    STEPS,
     TAG_NAMES,
     TIMES,
     TOKENS,
@@ -31,19 +32,25 @@ from ragstone.tables.reading import question_key
 SAID = (None, "thumb", "feedback", "correction", "rating")
 """Metrics of labels that are people's feedback; others are what annotators found."""
 
+FAILED = ("failed", "invalid", "error")  # what a step may have as its status
 MOST_TOKENS = 10**12  # of an answer: what is more is no count, and no number that SQLite holds
 LONGEST_VALUE = 200  # characters of a tag
 MOST_TAGS = 32  # of one row
 
 
 class ExchangeUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asked, as keyed digests, and what the answer took; tokens: in and out. None: nobody tells."""
+    """Who asked, as keyed digests, and what the answer took; tokens: in and out. None: nobody tells.
+
+    calls, failed: of tools.
+    """
 
     user: str | None = None
     conversation: str | None = None
     latency_s: float | None = None
     tokens: int | None = None
     usd: float | None = None
+    calls: int | None = None
+    failed: int | None = None
 
     @property
     def who(self) -> str | None:
@@ -111,7 +118,9 @@ class Reader:
         when = self._time(raw)
         error = raw.get("error")
         traced = value_at(raw, "metadata.trace_id")
-        name = found.id or (str(traced) if traced else question_key(found.question))
+        place = value_at(raw, "metadata.exchange")  # in a trace of several
+        name = found.id or (f"{traced}#{place}" if traced and place else traced and str(traced))
+        name = name or question_key(found.question)
         parts = (name, found.system, when, found.question, found.answer)
         return Logged(
             name=name,
@@ -133,12 +142,15 @@ class Reader:
     def _usage(self, raw: Mapping[str, Any]) -> ExchangeUsage:
         took = amount_in(first_of(raw, LATENCIES_S))
         milliseconds = amount_in(first_of(raw, LATENCIES_MS)) if took is None else None
+        calls, failed = _tool_calls(raw)
         return ExchangeUsage(
             user=self._who(raw, USERS),
             conversation=self._who(raw, CONVERSATIONS),
             latency_s=took if milliseconds is None else milliseconds / 1000,
             tokens=_tokens(raw),
             usd=amount_in(first_of(raw, COSTS)),
+            calls=calls,
+            failed=failed,
         )
 
     def _who(self, raw: Mapping[str, Any], columns: Sequence[str]) -> str | None:
@@ -218,6 +230,13 @@ def _tokens(raw: Mapping[str, Any]) -> int | None:
     known = [n for n in parts if n is not None]
     tokens = total if total is not None or not known else sum(known)
     return tokens if tokens is not None and tokens <= MOST_TOKENS else None
+
+
+def _tool_calls(raw: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return how many calls of tools a row tells of, and how many of them failed."""
+    steps = objects_in(decoded(first_of(raw, STEPS)))
+    failed = sum(bool(one.get("error")) or one.get("status") in FAILED for one in steps)
+    return (len(steps), failed) if steps else (None, None)
 
 
 def _plain_names(raw: Mapping[str, Any]) -> Mapping[str, Any]:

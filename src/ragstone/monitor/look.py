@@ -19,7 +19,7 @@ from ragstone.monitor.judged import PEOPLE
 from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.showing import StoredExchange, shown
 from ragstone.monitor.store import MonitorStore
-from ragstone.monitor.use import ApplicationUse, read_use
+from ragstone.monitor.use import ApplicationUse, read_use, use_cells
 from ragstone.report.document import Chart, ChartPanel
 from ragstone.report.summary import Calls
 
@@ -187,7 +187,8 @@ def look_at(
     best = store.best()
     held = store.overview(today)
     since = held.last - timedelta(days=RECENT_DAYS - 1) if held.last else None
-    raised = alarms(cells, section, known=known, today=today, best=best)
+    told = use_cells(store.connection, held.last)
+    raised = alarms(cells, section, known=known, today=today, best=best, use=told)
     kept = load_gaps(store)
     metrics = drawn_metrics(best, cells)
     use = read_use(store.connection, held.last)
@@ -208,7 +209,7 @@ def look_at(
         gaps=kept,
         charts=metric_charts(cells, metrics, raised),
         use=use,
-        use_charts=use_charts(use),
+        use_charts=use_charts(use, raised),
         panels=tag_panels(cells, metrics, section.tags, raised),
         questions=worst_of(store.connection, since, kept.gaps if kept else ()),
         cards=list(cards),

@@ -45,6 +45,8 @@ TABLES = (
     # What exchanges tell of who asked, as digests, and of what the answer took; since format 2.
     "CREATE TABLE IF NOT EXISTS usage (exchange INTEGER PRIMARY KEY, user TEXT, conversation TEXT,"
     " latency_s REAL, tokens INTEGER, usd REAL)",
+    # How often it called tools, and how often they failed.
+    "CREATE TABLE IF NOT EXISTS tools (exchange INTEGER PRIMARY KEY, calls INTEGER, failed INTEGER)",
     "CREATE TABLE IF NOT EXISTS passages (n INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text TEXT)",
     "CREATE TABLE IF NOT EXISTS tag_values (n INTEGER PRIMARY KEY, tag TEXT NOT NULL, value TEXT NOT NULL,"
     " UNIQUE (tag, value))",

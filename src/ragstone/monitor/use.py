@@ -1,14 +1,26 @@
-"""The store -> how much the application is used, how long it takes and what it costs, day by day."""
+"""The store -> how much the application is used, how long it takes and what it costs, day by day.
 
+Alarms look for changes in means from 0 to 1, see streams.py. So a time or an amount is told by its place
+between two ends, on a scale of logarithms: what an alarm shows is the geometric mean, which one answer that
+took an hour does not move.
+"""
+
+import math
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
+from ragstone.monitor.cells import DayCell
+from ragstone.monitor.judged import LOG
+from ragstone.monitor.streams import Level
 from ragstone.report.wording import count, plural, seconds, usd
+from ragstone.statistics.intervals import Floats
 
 MOST_DAYS = 184
 """Days of the log that are shown as days; of a longer one, weeks are."""
@@ -19,7 +31,7 @@ class UseOfPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
     n: exchanges, judged or not. users, conversations: different ones, of those that the log names.
     latency_p50, latency_p95: seconds, of n_latency exchanges. tokens: the mean of n_tokens; usd: the sum of
-    n_usd. What no exchange tells is None.
+    n_usd. calls: of tools; failed_share: the share of them that failed. What no exchange tells is None.
     """
 
     day: date
@@ -33,6 +45,8 @@ class UseOfPeriod(msgspec.Struct, frozen=True, kw_only=True):
     tokens: float | None
     n_usd: int
     usd: float | None
+    calls: int = 0
+    failed_share: float | None = None
 
 
 class ApplicationUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,18 +64,24 @@ class _UsedRow(NamedTuple):
     latency_s: float | None
     tokens: int | None
     usd: float | None
+    calls: int | None
+    failed: int | None
+
+
+def _rows_until(db: sqlite3.Connection, until: date | None) -> Iterator[_UsedRow]:
+    """Yield what is known of the exchanges that have a time, up to that day, by their days."""
+    rows = db.execute(
+        "SELECT e.day, u.user, u.conversation, u.latency_s, u.tokens, u.usd, t.calls, t.failed"
+        " FROM exchanges e LEFT JOIN usage u ON u.exchange = e.n LEFT JOIN tools t ON t.exchange = e.n"
+        " WHERE e.day <= ? ORDER BY e.day",
+        (until.toordinal() if until else None,),
+    )
+    return (_UsedRow(*row) for row in rows)
 
 
 def read_use(db: sqlite3.Connection, until: date | None) -> ApplicationUse:
     """Return the use of the exchanges that have a time, up to that day."""
-    rows = [
-        _UsedRow(*row)
-        for row in db.execute(
-            "SELECT e.day, u.user, u.conversation, u.latency_s, u.tokens, u.usd FROM exchanges e"
-            " LEFT JOIN usage u ON u.exchange = e.n WHERE e.day <= ? ORDER BY e.day",
-            (until.toordinal() if until else None,),
-        )
-    ]
+    rows = [*_rows_until(db, until)]
     weekly = len({row.day for row in rows}) > MOST_DAYS
     parts: dict[date, list[_UsedRow]] = {}
     for row in rows:
@@ -78,6 +98,7 @@ def _use_of(day: date, rows: Sequence[_UsedRow]) -> UseOfPeriod:
     latencies = [row.latency_s for row in rows if row.latency_s is not None]
     tokens = [row.tokens for row in rows if row.tokens is not None]
     costs = [row.usd for row in rows if row.usd is not None]
+    calls = sum(row.calls or 0 for row in rows)
     p50, p95 = np.quantile(latencies, (0.5, 0.95)).tolist() if latencies else (None, None)
     return UseOfPeriod(
         day=day,
@@ -91,6 +112,8 @@ def _use_of(day: date, rows: Sequence[_UsedRow]) -> UseOfPeriod:
         tokens=sum(tokens) / len(tokens) if tokens else None,
         n_usd=len(costs),
         usd=sum(costs) if costs else None,
+        calls=calls,
+        failed_share=sum(row.failed or 0 for row in rows) / calls if calls else None,
     )
 
 
@@ -117,4 +140,97 @@ def use_words(whole: UseOfPeriod | None) -> list[tuple[str, str]]:
         words.append(("tokens", f"{whole.tokens:,.0f} an exchange, of {count(whole.n_tokens)}"))
     if whole.usd is not None:
         words.append(("cost", f"{usd(whole.usd)} of {plural(whole.n_usd, 'exchange')}"))
+    if whole.failed_share is not None:
+        words.append(("tools", f"{whole.failed_share:.1%} of {plural(whole.calls, 'call')} failed"))
     return words
+
+
+class UseMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """What a day is watched for. low, high: the ends of its scale; best: which of them is the good one.
+
+    shown: words for a value in its own unit.
+    """
+
+    low: float
+    high: float
+    best: Literal["highest", "middle", "lowest"]
+    shown: Callable[[float], str]
+
+    def place(self, values: Floats) -> Floats:
+        """Return places from 0 to 1 of values on the scale; those beyond an end are at it."""
+        held = np.clip(values, self.low, self.high)
+        return np.asarray(np.log(held / self.low) / np.log(self.high / self.low))
+
+    def value(self, place: float) -> float:
+        """Return the value at a place from 0 to 1."""
+        return float(self.low * (self.high / self.low) ** place)
+
+
+FAILED_CALLS = "failed_tool_calls"
+USE_METRICS: Mapping[str, UseMetric] = {
+    "latency_s": UseMetric(low=0.01, high=1e3, best="lowest", shown=seconds),
+    "tokens": UseMetric(low=1.0, high=1e6, best="middle", shown=lambda value: f"{value:,.0f}"),
+    "cost_usd": UseMetric(low=1e-6, high=10.0, best="lowest", shown=usd),
+    "users": UseMetric(low=1.0, high=1e6, best="highest", shown=lambda value: f"{value:,.0f} a day"),
+}
+"""Of an answer, and how many users there are a day. A share, as that of failed calls, needs no scale."""
+USE_BEST = {name: metric.best for name, metric in USE_METRICS.items()} | {FAILED_CALLS: "lowest"}
+
+
+def unit_of(metric: str, judge: str) -> UseMetric | None:
+    """Return the unit of what the log tells; None for a share, and for what a judge says."""
+    return USE_METRICS.get(metric) if judge == LOG else None
+
+
+def own_unit(metric: str, judge: str, level: Level) -> Level:
+    """Return the mean of a stream in the unit of what the log tells; those of judges as they are."""
+    known = unit_of(metric, judge)
+    if known is None:
+        return level
+    low, high = (None if end is None else known.value(end) for end in (level.low, level.high))
+    return Level(mean=known.value(level.mean), low=low, high=high, n=level.n)
+
+
+def use_cells(db: sqlite3.Connection, until: date | None) -> list[DayCell]:
+    """Return what the log tells of each day up to that one, for alarms: all exchanges count, judged or not.
+
+    Users count as many as they are, as their number does by chance; the share of failed calls by its calls.
+    An answer that cost nothing has no cost.
+    """
+    cells = []
+    for day, group in groupby(_rows_until(db, until), key=attrgetter("day")):
+        rows = [*group]
+        told = {
+            "latency_s": [row.latency_s for row in rows if row.latency_s is not None],
+            "tokens": [row.tokens for row in rows if row.tokens],
+            "cost_usd": [row.usd for row in rows if row.usd],
+        }
+        users = _different(row.user for row in rows) or 0
+        told["users"] = [users] * users
+        calls = np.array([(row.calls, row.failed) for row in rows if row.calls], dtype=float).reshape(-1, 2)
+        today = date.fromordinal(day)
+        cells += [use_cell(today, name, np.array(values)) for name, values in told.items() if values]
+        cells += [use_cell(today, FAILED_CALLS, calls[:, 1], calls[:, 0])] if len(calls) else []
+    return cells
+
+
+def use_cell(day: date, metric: str, values: Floats, of: Floats | None = None) -> DayCell:
+    """Return what the log tells of a day as a cell.
+
+    values: a number of each exchange in the metric's own unit; of FAILED_CALLS how many failed, of so many.
+    """
+    w = np.ones(len(values)) if of is None else of
+    x = USE_METRICS[metric].place(values) if of is None else values / of
+    return DayCell(
+        day=day,
+        tag="",
+        value="",
+        metric=metric,
+        judge=LOG,
+        n=len(w),
+        w=math.fsum(w),
+        wx=math.fsum(w * x),
+        w2=math.fsum(w * w),
+        w2x=math.fsum(w * w * x),
+        w2x2=math.fsum(w * w * x * x),
+    )

@@ -148,6 +148,7 @@ USERS = ("user_id", "user", "userid", "metadata.user_id")
 LATENCIES_S = ("latency_s", "latency_seconds", "duration_s", "metadata.latency_s", "metadata.duration_s")
 LATENCIES_MS = ("latency_ms", "duration_ms", "elapsed_ms", "metadata.latency_ms", "metadata.duration_ms")
 COSTS = ("cost_usd", "total_cost_usd", "metadata.cost_usd")
+STEPS = ("steps", "metadata.steps")
 USAGES = ("usage", "response.usage", "response.body.usage", "metadata.usage")
 TOKENS = (
     ("total_tokens", "total"),

@@ -37,6 +37,7 @@ from ragstone.monitor.look import Look, WatchSummary, look_at
 from ragstone.monitor.page import write_monitor
 from ragstone.monitor.reading import ReadCounts, take_log
 from ragstone.monitor.store import MonitorStore
+from ragstone.monitor.use import use_cells
 from ragstone.privacy.masking import own_words
 from ragstone.report.summary import Calls
 from ragstone.stages.forecasting import SAMPLE, hear_sampled
@@ -228,11 +229,17 @@ class Watcher:
             self.store, self.section, today, self.alarms(today)
         )
 
-    def alarms(self, today: datetime.date) -> list[Alarm]:
-        """Return the alarms so far. The day that it is may still fill, and is not looked at."""
-        cells = self.store.cells(until=self.store.last_day(today))
-        known = judge_evidence(self.store)
-        return alarms(cells, self.section, known=known, today=today, best=self.store.best())
+    def alarms(self, today: datetime.date, *, of_use: bool = False) -> list[Alarm]:
+        """Return the alarms so far. The day that it is may still fill, and is not looked at.
+
+        of_use: those of latency, cost and the like too, which judges have no part in.
+        """
+        last = self.store.last_day(today)
+        known, best = judge_evidence(self.store), self.store.best()
+        use = use_cells(self.store.connection, last) if of_use else ()
+        return alarms(
+            self.store.cells(until=last), self.section, known=known, today=today, best=best, use=use
+        )
 
     def judge(
         self,
@@ -268,7 +275,7 @@ class Watcher:
             cut_off=done.cut_off,
             overview=self.store.overview(today),
             calls=calls,
-            alarms=self.alarms(today),
+            alarms=self.alarms(today, of_use=True),
             canaries=again,
             rejudged=done.rejudged,
         )
