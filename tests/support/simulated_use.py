@@ -1,8 +1,8 @@
 """Days of a log as they might be, for alarms, drawn again and again from distributions that are made up.
 
 Latency and tokens of an exchange are log-normal (SD 0.6 and 0.5 of the logarithm), and the cost goes with the
-tokens. Each day has an effect of its own (SD 5 %, of users 10 %) and weekends have one of -10 %. Each user asks
-twice. One of ten calls of tools fails, a day's own rate (SD 1 point); half of the exchanges have two calls.
+tokens. Each day has an effect of its own (SD 5 %, of users 10 %) and weekends have one of -10 %. Each user
+asks twice. One of ten calls of tools fails, a day's own rate (SD 1 point); half of the exchanges have two.
 """
 
 from collections.abc import Mapping

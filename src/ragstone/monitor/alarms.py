@@ -43,7 +43,7 @@ NO_DRIFT = Attribution(cause="application", says="the judge calls no model, so i
 """The cause of a change that a judge without a model found: no canary need be judged to know it."""
 
 
-NO_JUDGE = Attribution(cause="application", says="the log itself tells it, and no judge")
+NO_JUDGE = Attribution(cause="application", says="measured in the log, not by a judge")
 
 
 class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
