@@ -1,5 +1,7 @@
 """Conversations in the shapes that people keep them in, as rows with turns."""
 
+import json
+
 import pytest
 
 from ragstone.errors import DataError
@@ -96,3 +98,60 @@ def test_what_is_no_conversation_stays_a_column():
     row = read({"question": "q", "answer": "a", "history": [{"date": "1961"}], "conversation": "c-1"})
     assert row.turns is None
     assert row.metadata == {"history": [{"date": "1961"}], "conversation": "c-1"}
+
+
+def test_conversations_of_deepeval_with_what_they_are_measured_by(tmp_path):
+    case = {
+        "scenario": "a farmer asks about the rain",
+        "expectedOutcome": "knows that it rains",
+        "chatbotRole": "a friend of farmers",
+        "turns": [
+            {"role": "user", "content": "Rain?"},
+            {
+                "role": "assistant",
+                "content": "Yes.",
+                "retrievalContext": ["It rains."],
+                "toolsCalled": [{"name": "weather", "inputParameters": {"place": "Thika"}, "output": "rain"}],
+            },
+        ],
+    }
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"testRunData": {"testCases": [], "conversationalTestCases": [case]}}))
+    [row] = read_rows(path, Answer)
+    step = Step(tool="weather", arguments={"place": "Thika"}, result="rain")
+    assert row.turns == [
+        Turn("user", "Rain?"),
+        Turn("assistant", "Yes.", [Context(text="It rains.")], [step]),
+    ]
+    assert (row.question, row.answer, row.reference) == ("Rain?", "Yes.", "knows that it rains")
+    assert row.metadata == {"scenario": "a farmer asks about the rain", "role": "a friend of farmers"}
+
+
+def test_samples_of_ragas_with_many_turns(tmp_path):
+    said = [
+        {"type": "human", "content": "Rain?"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "weather", "args": {"place": "Thika"}}]},
+        {"type": "tool", "content": "rain"},
+        {"type": "ai", "content": "Yes."},
+    ]
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps({"user_input": said, "reference_topics": ["weather"]}) + "\n")
+    [row] = read_rows(path, Answer)
+    assert [turn.role for turn in row.turns] == ["user", "assistant", "tool", "assistant"]
+    assert (row.question, row.answer, row.steps[0].arguments) == ("Rain?", "Yes.", {"place": "Thika"})
+    path.write_text(
+        json.dumps({"user_input": [*said, {"role": "narrator", "content": "End."}], "reference": ""})
+    )
+    with pytest.raises(DataError, match="turn 5 has the role 'narrator'"):
+        list(read_rows(path, Answer))
+
+
+def test_conversations_that_end_with_the_same_words_are_not_one(tmp_path):
+    path = tmp_path / "chats.jsonl"
+    chats = [
+        [{"role": role, "content": text} for role, text in zip(("user", "assistant") * 2, texts, strict=True)]
+        for texts in (("Rain?", "Yes.", "Thanks", "Bye."), ("Goats?", "No.", "Thanks", "Bye."))
+    ]
+    path.write_text("".join(json.dumps({"messages": messages}) + "\n" for messages in chats))
+    first, second = read_rows(path, Answer)
+    assert first.question_id != second.question_id

@@ -18,7 +18,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _FAILED = ("failed", "invalid", "error")
 _FIELDS = fields_of(Step)
-CALLS = ("tool_calls", "tools_called")
+CALLS = ("tool_calls", "tools_called", "toolsCalled")
 """Names under which a message holds its calls."""
 FORM = '{"tool": "weather", "arguments": {"place": "Nakuru"}}'
 

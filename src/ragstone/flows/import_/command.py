@@ -37,6 +37,12 @@ Split = Annotated[
 DropRepeats = Annotated[
     bool, typer.Option("--drop-repeats", help="Leave out questions that repeat an earlier one.")
 ]
+Conversations = Annotated[
+    bool,
+    typer.Option(
+        "--conversations", help="Gather the exchanges of a log into conversations: conversations.jsonl."
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if a row was skipped.")]
 
 
@@ -50,6 +56,7 @@ def import_(
     split: Split = None,
     limit: Limit = None,
     drop_repeats: DropRepeats = False,
+    conversations: Conversations = False,
     strict: Strict = False,
     force: Force = False,
     json: AsJson = False,
@@ -60,7 +67,14 @@ def import_(
 
     - `ragstone import squad-dev.json`
     - `ragstone import faq.xlsx -o imported --column question=Frage`
+    - `ragstone import log/ --conversations`
     """
+    if conversations:
+        odd = {"--format": format_, "--column": column, "--split": split, "--drop-repeats": drop_repeats}
+        _gather(
+            sources, output, limit, [name for name, value in odd.items() if value], force=force, json=json
+        )
+        return
     from ragstone.flows.import_.importing import import_to_folder
     from ragstone.flows.import_.rows import ImportOptions, parse_columns
 
@@ -82,6 +96,22 @@ def import_(
             say(line)
     if strict and summary.n_skipped:
         raise typer.Exit(UNSCORED)
+
+
+def _gather(
+    sources: list[Path], output: Path, limit: int | None, odd: list[str], *, force: bool, json: bool
+) -> None:
+    """Write the conversations of logs. odd: the options that are of no use here."""
+    from ragstone.errors import ConfigError
+    from ragstone.flows.import_.gathering import import_conversations
+
+    if odd:
+        raise ConfigError(f"{odd[0]} is for evaluation sets, not for --conversations. Leave it out.")
+    n_written, target = import_conversations(sources, output, limit=limit, force=force)
+    if json:
+        show_json({"conversations": n_written, "output": target})
+    else:
+        say(f"{plural(n_written, 'conversation')} in {target}. Next: ragstone judge {target} --each-turn")
 
 
 def _told(summary: "ImportSummary") -> list[str]:

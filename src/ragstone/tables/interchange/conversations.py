@@ -4,8 +4,11 @@ The last reply of the assistant is the answer, the user's last message before it
 conversations in other shapes are read in modules of their own, which make turns of them here.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
+
+import msgspec
 
 from ragstone.records import Answer, Role
 from ragstone.tables.calls import CALLS, step_row
@@ -16,7 +19,12 @@ from ragstone.tables.interchange.values import content_in, objects_in, role_in, 
 from ragstone.tables.names import accepted_names
 
 NO_REPLY = "the conversation has no reply of the assistant"
-_CONTEXTS = accepted_names(Answer, "contexts")
+_IDS = accepted_names(Answer, "question_id")
+_CONTEXTS = (*accepted_names(Answer, "contexts"), "retrievalContext")
+# Of deepeval's conversations: the reference of the whole, and what the assistant is to be.
+_DEEPEVAL = {"expectedOutcome": "reference", "expected_outcome": "reference"} | dict.fromkeys(
+    ("chatbotRole", "chatbot_role"), "role"
+)
 
 
 def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
@@ -26,7 +34,7 @@ def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator
         if column is None:
             yield number, raw
             continue
-        rest = {name: value for name, value in raw.items() if name != column}
+        rest = {_DEEPEVAL.get(name, name): value for name, value in raw.items() if name != column}
         try:
             yield number, conversation_row(rest, turns_of(raw[column]))
         except ValueError as mistake:
@@ -52,6 +60,11 @@ def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]])
         told |= {"answer": "", "error": NO_REPLY} if last is None else {"answer": turns[last]["content"]}
     if last is not None and turns[last].get("contexts") is not None and not row.keys() & set(_CONTEXTS):
         told["contexts"] = turns[last]["contexts"]
+    if len(asked) > 1 and not row.keys() & set(_IDS):
+        # Many conversations end with the same words, which would give them one id.
+        told["id"] = (
+            f"c-{hashlib.blake2b(msgspec.json.encode(turns, enc_hook=str), digest_size=6).hexdigest()}"
+        )
     steps = [step for turn in turns for step in turn.get("tool_calls") or ()]
     if steps and "steps" not in row:
         told["steps"] = steps

@@ -15,6 +15,9 @@ _NOT_LANGFUSE = {
 }
 
 
+_MULTI_TURN = ("reference_tool_calls", "reference_topics")
+
+
 def is_promptfoo(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a file of results, or one result."""
     inside = raw.get("results")
@@ -63,7 +66,8 @@ def is_run(raw: Mapping[str, Any]) -> bool:
 def is_deepeval(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a test run, or a test case in deepeval's names."""
     run = raw.get("testRunData", raw)
-    if isinstance(run, Mapping) and isinstance(run.get("testCases"), list):
+    cases = ("testCases", "conversationalTestCases")
+    if isinstance(run, Mapping) and any(isinstance(run.get(name), list) for name in cases):
         return True
     return "input" in raw and bool(raw.keys() & {"actualOutput", "actual_output"})
 
@@ -78,7 +82,7 @@ def is_inspect(raw: Mapping[str, Any]) -> bool:
 def is_ragas(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a sample of ragas."""
     return "user_input" in raw and bool(
-        raw.keys() & {"response", "retrieved_contexts", "reference", "rubrics"}
+        raw.keys() & {"response", "retrieved_contexts", "reference", "rubrics", *_MULTI_TURN}
     )
 
 

@@ -7,10 +7,12 @@ Of Inspect: the log as JSON (`inspect log dump`), a row for each sample; the sec
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from ragstone.errors import DataError
 from ragstone.tables.columns import as_contexts, as_list
+from ragstone.tables.interchange.conversations import conversation_row, read_conversations, turns_of
 from ragstone.tables.interchange.values import (
     amount_in,
     answer_in,
@@ -18,10 +20,10 @@ from ragstone.tables.interchange.values import (
     count_in,
     fields_in,
     question_in,
-    said_in,
 )
 
 _CASES = ("testCases", "test_cases")
+_THREADS = ("conversationalTestCases", "conversational_test_cases")
 _NAMES = {"actualOutput": "actual_output", "expectedOutput": "expected_output"}
 _SPENT = {
     *(
@@ -36,20 +38,22 @@ _SPENT = {
 }
 
 
-def read_deepeval(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
-    """Yield an answer for each test case; what is no object as it is. Conversations are left out."""
+def read_deepeval(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each test case and each conversation; what is no object as it is."""
     for number, raw in rows:
         if not isinstance(raw, dict):
             yield number, raw
             continue
         run = raw.get("testRunData", raw)
-        cases = next((run[name] for name in _CASES if isinstance(run.get(name), list)), None)
-        if cases is None:
+        lists = [run[name] for name in (*_CASES, *_THREADS) if isinstance(run.get(name), list)]
+        if not lists:
             yield number, _case_row(raw)
-        else:
-            yield from (
-                (at, _case_row(one) if isinstance(one, dict) else one) for at, one in enumerate(cases, 1)
-            )
+            continue
+        for at, one in enumerate(chain.from_iterable(lists), 1):
+            if isinstance(one, dict) and "turns" in one:
+                yield from read_conversations([(at, one)], where)
+            else:
+                yield at, _case_row(one) if isinstance(one, dict) else one
 
 
 def _case_row(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +118,10 @@ def _inspect_row(sample: Mapping[str, Any]) -> dict[str, Any]:
 def read_ragas(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield samples as rows of an answer sheet; what is no object as it is."""
     for number, raw in rows:
-        yield number, (_sample_row(raw) if isinstance(raw, dict) else raw)
+        try:
+            yield number, (_sample_row(raw) if isinstance(raw, dict) else raw)
+        except ValueError as mistake:  # a turn whose role is not known
+            yield number, mistake
 
 
 def _sample_row(sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,9 +141,7 @@ def _sample_row(sample: Mapping[str, Any]) -> dict[str, Any]:
     turns = sample.get("user_input")
     if isinstance(turns, str) and turns.lstrip().startswith("[{"):
         turns = as_list(turns)
-    if isinstance(turns, list):
-        said = [{**turn, "role": turn.get("type")} for turn in turns if isinstance(turn, Mapping)]
-        row["user_input"], answer = said_in({"messages": said})
-        if row.get("response") is None:
-            row["response"] = answer
-    return row
+    if not isinstance(turns, list):
+        return row
+    del row["user_input"]
+    return conversation_row(row, turns_of(turns))
