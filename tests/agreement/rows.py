@@ -2,31 +2,14 @@
 
 from collections.abc import Sequence
 
-from ragstone.records import Judgement, Label, Status
+from tests.support.plain_rows import judgement_row
+
+from ragstone.records import Judgement, Label
 
 
-def judgement(
-    question: str,
-    score: float | None,
-    *,
-    system: str = "default",
-    judge: str = "rubric",
-    metric: str = "correctness",
-    model: str = "openai/m",
-    scale: tuple[float, float] | None = (0, 1),
-    status: Status = "scored",
-) -> Judgement:
-    return Judgement(
-        question_id=question,
-        system=system,
-        judge=judge,
-        metric=metric,
-        status=status,
-        model=model,
-        prompt_version=1,
-        score=score,
-        scale=scale,
-    )
+def judgement(question: str, score: float | None, **fields: object) -> Judgement:
+    usual = {"system": "default", "judge": "rubric", "model": "openai/m", "scale": (0, 1)}
+    return judgement_row(question_id=question, score=score, **{**usual, **fields})  # type: ignore[arg-type]
 
 
 def label(

@@ -12,6 +12,7 @@ from tests.flows.bench_retrievers.test_grid import write_grid as write_retriever
 from tests.flows.bench_retrievers.test_study import write_study
 from tests.support.command import ragstone
 from tests.support.judged_drafts import project as write_draft
+from tests.support.plain_rows import judgement_row
 
 from ragstone.cli.app import COMMANDS
 from ragstone.records import Answer, Document, Judgement, Label, Question
@@ -38,19 +39,7 @@ def write_plain(folder, fake):
         for n in ids
     ]
     write_rows("a.jsonl", answers, Answer)
-    judged = [
-        Judgement(
-            question_id=f"q{n}",
-            system="s",
-            judge="j",
-            metric="m",
-            status="scored",
-            score=n % 2,
-            model="none",
-            prompt_version=1,
-        )
-        for n in ids
-    ]
+    judged = [judgement_row(question_id=f"q{n}", metric="m", score=n % 2) for n in ids]
     write_rows("j.jsonl", judged, Judgement)
     labels = [Label(question_id=f"q{n}", system="s", metric="m", score=n % 2) for n in ids]
     write_rows("l.jsonl", labels, Label)

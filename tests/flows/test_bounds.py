@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.support.command import TO_FILE, ragstone
 from tests.support.judged_runs import write_run
+from tests.support.plain_rows import judgement_row
 
 from ragstone.records import Answer, Judgement
 from ragstone.tables import write_rows
@@ -35,16 +36,13 @@ def write_sheet(folder, n_right, n_wrong, n_failed):
 def judged(n_right, n_wrong, n_failed):
     scores = [1.0] * n_right + [0.0] * n_wrong + [None] * n_failed
     return [
-        Judgement(
+        judgement_row(
             question_id=f"q{at}",
             system="mine",
-            judge="correctness",
-            metric="correctness",
             status="refused" if score is None else "scored",
             model="openai/fake",
-            prompt_version=1,
             score=score,
-            scale=(0.0, 1.0),
+            scale=(0, 1),
         )
         for at, score in enumerate(scores)
     ]

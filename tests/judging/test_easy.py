@@ -1,21 +1,12 @@
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.judging import load_judge
 from ragstone.judging.easy import easy_rows, is_met
-from ragstone.records import Judgement
 
 
 def judgement(score, status="scored"):
-    return Judgement(
-        question_id="q",
-        system="s",
-        judge="j",
-        metric="m",
-        status=status,
-        model="none",
-        prompt_version=1,
-        score=score,
-    )
+    return judgement_row(status=status, score=score)
 
 
 @pytest.mark.parametrize(

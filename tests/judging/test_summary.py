@@ -1,22 +1,12 @@
 import msgspec
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.judging import summarise
-from ragstone.records import Judgement
 
 
 def row(question_id, score=None, status="scored", judge="correctness"):
-    return Judgement(
-        question_id=question_id,
-        system="s",
-        judge=judge,
-        metric="m",
-        status=status,
-        model="none",
-        prompt_version=1,
-        score=score,
-        scale=(0, 1),
-    )
+    return judgement_row(question_id=question_id, judge=judge, status=status, score=score, scale=(0, 1))
 
 
 def test_the_mean_rests_on_scored_rows_alone_and_counts_the_others():
@@ -62,16 +52,7 @@ def test_grades_that_happen_to_be_0_and_1_are_no_proportion():
 
 def test_why_rows_are_not_applicable_is_counted_the_commonest_first():
     def lacking(n, rationale):
-        return Judgement(
-            question_id=f"x{n}",
-            system="s",
-            judge="j",
-            metric="j",
-            status="not_applicable",
-            model="m",
-            prompt_version=1,
-            rationale=rationale,
-        )
+        return judgement_row(question_id=f"x{n}", status="not_applicable", rationale=rationale)
 
     rows = [lacking(0, "too short"), lacking(1, "no reference"), lacking(2, "no reference")]
     [summary] = summarise(rows)

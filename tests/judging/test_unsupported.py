@@ -1,9 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.plain_rows import judgement_row
 
 from ragstone.judging import summarise
 from ragstone.judging.summary import FIRST, count_verdicts
-from ragstone.records import Judgement, Verdict
+from ragstone.records import Verdict
 
 
 def verdict(number, supported, of=None):
@@ -11,18 +12,7 @@ def verdict(number, supported, of=None):
 
 
 def row(question_id, *verdicts, score=1.0):
-    return Judgement(
-        question_id=question_id,
-        system="s",
-        judge="faithfulness",
-        metric="faithfulness",
-        status="scored",
-        model="m",
-        prompt_version=2,
-        score=score,
-        scale=(0, 1),
-        verdicts=list(verdicts) or None,
-    )
+    return judgement_row(question_id=question_id, score=score, scale=(0, 1), verdicts=list(verdicts) or None)
 
 
 def test_a_summary_counts_statements_and_keeps_the_first_that_lack_support():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.agreement.card import Baseline, ReportCard
 from ragstone.experiments.blame import FoundAndRight
@@ -79,19 +80,9 @@ ANSWERS = [
 
 def judgement(question_id: str, judge: str, score: float | None, **fields: object) -> Judgement:
     """Return a judgement; `status` among the fields says why there is no score."""
-    given = {
-        "question_id": question_id,
-        "system": "rag",
-        "judge": judge,
-        "metric": judge,
-        "status": "scored",
-        "model": "none" if judge == "containment" else MODEL,
-        "prompt_version": 1,
-        "scale": (0, 1),
-        "score": score,
-        **fields,
-    }
-    return msgspec.convert(given, Judgement)
+    model = "none" if judge == "containment" else MODEL
+    named = {"system": "rag", "judge": judge, "metric": judge, "model": model, "scale": (0, 1)}
+    return judgement_row(question_id=question_id, score=score, **{**named, **fields})  # type: ignore[arg-type]
 
 
 VERDICTS = [

@@ -6,10 +6,11 @@ import msgspec
 from rich.cells import cell_len
 from tests.report.surfaces import shown as surface
 from tests.report.test_page import Page
+from tests.support.plain_rows import judgement_row
 
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.grading import report_cards
-from ragstone.records import Judgement, Label
+from ragstone.records import Label
 from ragstone.report.card import card_document, cards_document, dots, shade
 from ragstone.report.render.html import render_page
 
@@ -20,14 +21,11 @@ def cards(words: str = "b", top: float = 1) -> list[ReportCard]:
     for i in range(40):
         for system, score in (("a", (i % 5 < 3) * top), (words, (i % 5 < 2) * top)):
             judgements.append(
-                Judgement(
+                judgement_row(
                     question_id=f"q{i} {words}",
                     system=system,
                     judge="judge",
-                    metric="correctness",
-                    status="scored",
                     model=words,
-                    prompt_version=1,
                     score=score if top == 1 else score * (0.5 + i / 100),
                     scale=(0, top),
                     rationale=f"judge: {words}",

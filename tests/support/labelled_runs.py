@@ -3,6 +3,8 @@ names."""
 
 from pathlib import Path
 
+from tests.support.plain_rows import judgement_row
+
 from ragstone.records import Answer, Context, Document, Evidence, Judgement, Question
 from ragstone.tables import write_rows
 
@@ -49,14 +51,11 @@ def write_run(folder: Path, n: int = 40, *, scale: tuple[float, float] = (0.0, 1
         for system in SYSTEMS
     ]
     judgements = [
-        Judgement(
+        judgement_row(
             question_id=row.id,
             system=system,
             judge="containment",
-            metric="correctness",
             model="none",
-            prompt_version=1,
-            status="scored",
             score=scale[0] + judged(i) * (scale[1] - scale[0]),
             scale=scale,
             rationale=RATIONALE,

@@ -4,13 +4,14 @@ import inspect
 import msgspec
 import numpy as np
 import pytest
+from tests.support.plain_rows import judgement_row
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.flows.fit import fitting
 from ragstone.flows.fit.fitting import fit_cascade, write_cascade
 from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge, question_digest
 from ragstone.judging.fitting import FOLDS
-from ragstone.records import Answer, Judgement, Label, Usage
+from ragstone.records import Answer, Label, Usage
 
 N = 400
 loaded = functools.lru_cache(load_judge)
@@ -18,12 +19,11 @@ loaded = functools.lru_cache(load_judge)
 
 def judgement(n, judge, score, **changes):
     given = loaded(judge)
-    row = Judgement(
+    row = judgement_row(
         question_id=f"q{n}",
         system="mine",
         judge=judge,
         metric=given.measures,
-        status="scored",
         model="openai/big" if given.needs_model else "none",
         prompt_version=given.version,
         score=float(score),
