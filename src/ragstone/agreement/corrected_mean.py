@@ -73,7 +73,7 @@ def _beside(mean: CorrectedMean) -> str:
 
 
 def _gain(mean: CorrectedMean) -> str:
-    labels = _labels(mean.n_labelled)
+    labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled:,} labels"
     if round(mean.worth) <= mean.n_labelled:
         return f"The judge's scores make it no surer than {labels} alone."
     return f"With the judge, {labels} are worth {round(mean.worth):,}."
@@ -88,10 +88,6 @@ def _more(mean: CorrectedMean) -> str:
             "however many of them are labelled."
         )
     return f"To halve the interval takes about {mean.to_halve:,} labels in all."
-
-
-def _labels(n: int) -> str:
-    return "1 label" if n == 1 else f"{n:,} labels"
 
 
 def precise(value: float) -> str:

@@ -49,15 +49,10 @@ async def write_stream(
             if task is not None and task.cancelling() > 1:  # Ctrl-C again: no words, no waiting
                 raise
             of_all = "" if n_planned is None else f" of {n_planned}"
-            kept = _kept(path)
+            kept = None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))
             stood = f"are in {kept}" if kept else "were finished"
             raise Stopped(
                 f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. "
                 "Finished calls are in the ledger: run the same command again to go on."
             ) from None
     return n_rows
-
-
-def _kept(path: Place) -> str | None:
-    """Return where rows stand whose file is not whole; None where nothing is kept of it but its shards."""
-    return None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))

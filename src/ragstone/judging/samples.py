@@ -73,7 +73,7 @@ def _joined(
     mean = sum(score for score, _ in scores) / len(scores)
     metadata: dict[str, object] = {"samples": counts}
     if outcomes:
-        said = [_outcome(one) for one in scored]
+        said = [one.label or ("true" if one.score else "false") for one in scored]
         frequencies = {outcome: said.count(outcome) for outcome in outcomes}
         majority = max(outcomes, key=lambda outcome: frequencies[outcome])
         typical = scored[said.index(majority)]
@@ -90,10 +90,6 @@ def _joined(
         parts=_parts(scored, typical),
         metadata=metadata,
     )
-
-
-def _outcome(finding: Finding) -> str:
-    return finding.label or ("true" if finding.score else "false")
 
 
 def _parts(scored: Sequence[Finding], typical: Finding) -> tuple[CriterionOutcome, ...]:

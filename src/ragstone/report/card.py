@@ -235,7 +235,7 @@ def dots(calibration: Calibration) -> list[PlotDot]:
     most = max(found.right.n for found in calibration.bins)
     return [
         PlotDot(
-            x=_to_right(found.mean),
+            x=round(EDGE + found.mean * SIDE, 1),
             y=_upwards(found.right.value),
             low=_upwards(found.right.value if found.right.low is None else found.right.low),
             high=_upwards(found.right.value if found.right.high is None else found.right.high),
@@ -245,10 +245,6 @@ def dots(calibration: Calibration) -> list[PlotDot]:
         )
         for found in calibration.bins
     ]
-
-
-def _to_right(share: float) -> float:
-    return round(EDGE + share * SIDE, 1)
 
 
 def _upwards(share: float) -> float:

@@ -103,10 +103,6 @@ def _card(card: ReportCard) -> ReportDocument:
     return msgspec.structs.replace(document, blocks=[*document.blocks, *card_dots([card])])
 
 
-def _cards(cards: Sequence[ReportCard]) -> list[ReportDocument]:
-    return [*map(card_document, cards), _document(card_dots(cards))]
-
-
 def _metrics(metrics: Sequence[MetricSummary]) -> list[ReportDocument]:
     return [_document([means_table(metrics), *metric_dots(metrics)])]
 
@@ -207,6 +203,6 @@ OF_ROWS: dict[type, Callable[[Any], list[ReportDocument]]] = {
     CorrectedMean: lambda means: [corrected_document(means)],
     Judgement: _judgements,
     MetricSummary: _metrics,
-    ReportCard: _cards,
+    ReportCard: lambda cards: [*map(card_document, cards), _document(card_dots(cards))],
 }
 """Lists of these have more to show than a table of their fields."""

@@ -11,7 +11,6 @@ from ragstone.config import Settings, load_settings
 from ragstone.dataset.logs.exchange import Columns, LoggedExchange, judged_qualities
 from ragstone.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
 from ragstone.dataset.logs.sampling import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
-from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.errors import DataError
@@ -106,7 +105,7 @@ def sample_log(
         )
     if not gathered.asked:
         raise DataError(_nothing_asked(gathered.counts))
-    opened = _opened(embedder, settings)
+    opened = open_embedder(embedder, settings.path(".ragstone"), settings) if embedder else None
     try:
         way = SamplingMethod(by=by, seed=seed, topics=topics, tags=tags, embed=opened, langs=detect_languages)
         sampled = draw(gathered.asked, count, way)
@@ -178,10 +177,6 @@ def _nothing_asked(log: LogCounts) -> str:
     found = {"without a question": log.without_question, "that cannot be read": log.malformed, **log.left_out}
     why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in found.items() if n)
     return f"the log holds no question that can be asked alone. Its rows: {why or 'none'}."
-
-
-def _opened(name: str | None, settings: Settings) -> Embedder | None:
-    return open_embedder(name, settings.path(".ragstone"), settings) if name else None
 
 
 class _Writer:

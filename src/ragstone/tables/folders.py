@@ -29,7 +29,7 @@ def read_saved(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if not (path / _STATE).is_file():
         path = _only_split(path)
     number = 0
-    for file in _files(path):
+    for file in [path / str(one["filename"]) for one in _json(path / _STATE).get("_data_files") or []]:
         with (
             explaining(
                 f"{file}: cannot be read as Arrow", "Save the data set again.", pa.ArrowInvalid, OSError
@@ -48,10 +48,6 @@ def _only_split(path: Path) -> Path:
     if len(splits) == 1:
         return path / str(splits[0])
     raise DataError(f"{path}: a folder of several splits. Name one of them: {', '.join(map(str, splits))}.")
-
-
-def _files(path: Path) -> list[Path]:
-    return [path / str(one["filename"]) for one in _json(path / _STATE).get("_data_files") or []]
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from litestar.params import FromPath, JSONBody
 from ragstone.agreement.humans import differing
 from ragstone.agreement.pairing import is_adjudicated
 from ragstone.agreement.queueing.marking import item_for, on_scale
-from ragstone.agreement.queueing.queue import Queue
 from ragstone.errors import DataError
 from ragstone.records import Label
 from ragstone.workbench.desk import AtQueue, AtWorkbench
@@ -123,14 +122,10 @@ def _given(opened: OpenQueue, person: str) -> dict[int, OwnMark]:
         if skip.annotator == person:
             own[skip.question_id, skip.system] = OwnMark(comment=skip.reason, skipped=True)
     for label in opened.marks.labels.rows():
-        if _is_own(opened.queue, label, person):
+        if label.annotator == person and label.metric in (None, opened.queue.metric):
             own[label.question_id, label.system] = OwnMark(score=label.score, comment=label.rationale)
     keys = [(one.question_id, one.system) for one in opened.queue.items]
     return {place: own[key] for place, key in enumerate(keys) if key in own}
-
-
-def _is_own(queue: Queue, label: Label, person: str) -> bool:
-    return label.annotator == person and label.metric in (None, queue.metric)
 
 
 A_PAGE = 20  # open differences; when they are settled the next ones come

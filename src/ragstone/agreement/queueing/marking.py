@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -45,8 +44,8 @@ class Marks:
 
     def __init__(self, queue: Queue, labels: Path, skips: Path) -> None:
         self.queue = queue
-        self.labels: RowFile[Label] = RowFile(labels, label_key, _label)
-        self.skips: RowFile[Skip] = RowFile(skips, skip_key, _skip)
+        self.labels: RowFile[Label] = RowFile(labels, label_key, lambda raw: parse_row(raw, Label))
+        self.skips: RowFile[Skip] = RowFile(skips, skip_key, lambda raw: msgspec.convert(raw, Skip))
 
     def label(self, person: str, place: int, text: Answer, score: float, comment: str | None = None) -> None:
         """Keep a person's label of an item, in the place of an earlier one of theirs.
@@ -131,14 +130,6 @@ def on_scale(queue: Queue, score: float) -> float:
         known = ", ".join(f"{grade:g}" for grade in queue.grades) or f"{low:g} to {high:g}"
         raise DataError(f"{score:g} is not on the scale of this queue ({known}): nothing was saved.")
     return float(score)
-
-
-def _label(raw: dict[str, Any]) -> Label:
-    return parse_row(raw, Label)
-
-
-def _skip(raw: dict[str, Any]) -> Skip:
-    return msgspec.convert(raw, Skip)
 
 
 SHOWN = 10

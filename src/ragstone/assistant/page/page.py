@@ -116,7 +116,8 @@ def chat_page(domain: Domain, lang: str = DEFAULT_LANGUAGE) -> bytes:
         texts=languages[lang],
         languages=languages,
         all_texts=Markup(encoded),  # noqa: S704 - nothing in it can end the element
-        version=_version(),
+        # a digest of the assets: a browser keeps them until they change
+        version=hashlib.sha256(b"".join(each.content for each in assets().values())).hexdigest()[:12],
     )
     return page.encode()
 
@@ -132,11 +133,6 @@ def language_wanted(accept_language: str) -> str:
             continue
     best = sorted(liked, key=lambda one: one[0])
     return next((code for _, code in best if code in LANGUAGES), DEFAULT_LANGUAGE)
-
-
-def _version() -> str:
-    """Return a digest of the assets, so that a browser keeps them until they change."""
-    return hashlib.sha256(b"".join(each.content for each in assets().values())).hexdigest()[:12]
 
 
 def _file(name: str) -> str:

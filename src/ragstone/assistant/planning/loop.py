@@ -171,8 +171,8 @@ async def _loop(agent: Agent, state: AgentState, trace: Trace) -> Said:
         now = _now(state, trace)
         chosen = await _choose(agent, now, trace)
         if chosen is None:
-            if _twice_unusable(trace):
-                break
+            if len(trace.steps) > 1 and not any(step.action for step in trace.steps[-2:]):
+                break  # nothing that can be read, twice in a row
             continue
         n_before = _n_before(chosen, trace)
         if n_before > 1:
@@ -415,11 +415,6 @@ def _n_before(chosen: ChosenAction, trace: Trace) -> int:
     """Return how often this action was chosen with these arguments."""
     same = (chosen.action, chosen.arguments)
     return sum((step.action, step.arguments) == same for step in trace.steps)
-
-
-def _twice_unusable(trace: Trace) -> bool:
-    """Say whether the model failed twice in a row to say anything that can be read."""
-    return len(trace.steps) > 1 and not any(step.action for step in trace.steps[-2:])
 
 
 LONG = 4000  # characters; more are not read in the loop that answers everybody

@@ -61,7 +61,7 @@ def build(
         show_json(built)
     else:
         _tell(built)
-    for line in _skipped_lines(built):
+    for line in [f"skipped {one.path}: {one.reason}" for one in built.skipped]:
         say(line)
 
 
@@ -145,10 +145,6 @@ def _listed(counts: Mapping[str, int], between: str = ", ") -> str:
     shown = between.join(f"{value} {n:,}" for value, n in list(counts.items())[:SHOWN_VALUES])
     more = f" and {len(counts) - SHOWN_VALUES:,} more" if len(counts) > SHOWN_VALUES else ""
     return f"{shown or 'nothing'}{more}"
-
-
-def _skipped_lines(built: "BuildResult") -> list[str]:
-    return [f"skipped {one.path}: {one.reason}" for one in built.skipped]
 
 
 def _line(entry: "Entry") -> str:

@@ -98,10 +98,6 @@ def _padded(row: Answer) -> str:
     return f"{row.answer} {neutral_text(language_of(row), length)}"
 
 
-def _question_first(row: Answer) -> str:
-    return f"{row.question or ''} {row.answer}".strip()
-
-
 def marked_up(text: str) -> str:
     """Return the text as markdown: a heading without words of its own, a bullet a sentence, bold names."""
     sentences = [part for part in SENTENCE_END.split(text.strip()) if part]
@@ -130,7 +126,7 @@ TRANSFORMS: dict[str, Transform] = {
     "repetition": Transform(
         compared="the answer with the question repeated before it, against the answer alone",
         plain=_as_it_is,
-        changed=_question_first,
+        changed=lambda row: f"{row.question or ''} {row.answer}".strip(),
     ),
     "markdown": Transform(
         compared="the same words with a heading, bullets and bold type, against plain text",

@@ -78,7 +78,7 @@ def plan_answerers(settings: Settings) -> AnswerGrid:
             model=model,
             prompt=prompt,
             condition=condition,
-            told=_told(prompt, prompts),
+            told=prompts[prompt].name if prompt in prompts else Path(prompt).stem,
             temperature=temperature,
         )
         for condition in conditions
@@ -141,11 +141,6 @@ def _check_prompts(closed: Sequence[str], opened: Sequence[str], conditions: Seq
             f"[bench.answerers] no prompt names {{contexts}}, which {', '.join(others)} would be shown with. "
             "Add one that does, e.g. `strict`, or leave `none` as the only condition."
         )
-
-
-def _told(name: str, prompts: Mapping[str, AnsweringPrompt]) -> str:
-    """Return a prompt's own name."""
-    return prompts[name].name if name in prompts else Path(name).stem
 
 
 def _named(cells: Sequence[AnswerCell]) -> list[AnswerCell]:

@@ -44,19 +44,11 @@ def choose(board: JudgeBoard) -> JudgeChoice:
     )
 
 
-def _tokens(row: JudgeStanding) -> float:
-    return (row.spent.input + row.spent.output) / row.spent.n_judged
-
-
-def _seconds(row: JudgeStanding) -> float:
-    return row.spent.seconds_each or 0.0
-
-
-def _usd(row: JudgeStanding) -> float:
-    return row.spent.usd_each or 0.0
-
-
-PRICES: dict[Price, Callable[[JudgeStanding], float]] = {"cost": _usd, "seconds": _seconds, "tokens": _tokens}
+PRICES: dict[Price, Callable[[JudgeStanding], float]] = {
+    "cost": lambda row: row.spent.usd_each or 0.0,
+    "seconds": lambda row: row.spent.seconds_each or 0.0,
+    "tokens": lambda row: (row.spent.input + row.spent.output) / row.spent.n_judged,
+}
 
 
 def price_of(rows: Sequence[JudgeStanding]) -> Price | None:

@@ -14,19 +14,11 @@ from ragstone.statistics.median import median_estimates
 Cluster = Callable[[Sequence[str]], list[str]]
 
 
-def _seconds(answer: Answer) -> float | None:
-    return answer.latency_s
-
-
-def _tokens(answer: Answer) -> float | None:
-    return None if answer.usage is None else float(answer.usage.input + answer.usage.output)
-
-
-def _usd(answer: Answer) -> float | None:
-    return answer.cost_usd
-
-
-SPENT: dict[Unit, Callable[[Answer], float | None]] = {"seconds": _seconds, "tokens": _tokens, "usd": _usd}
+SPENT: dict[Unit, Callable[[Answer], float | None]] = {
+    "seconds": lambda answer: answer.latency_s,
+    "tokens": lambda answer: float(answer.usage.input + answer.usage.output) if answer.usage else None,
+    "usd": lambda answer: answer.cost_usd,
+}
 
 
 def compare_spent(

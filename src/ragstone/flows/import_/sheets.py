@@ -129,7 +129,7 @@ def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
     with open_text(path) as file:
         head = file.read(_HEAD).lstrip()
     if head.startswith("[") or (head.startswith("{") and not _is_jsonl(path, head)):
-        return _json(path)
+        return Sheet(path, None, _objects(json_list(path)), ", item ")
     return Sheet(path, None, _jsonl_rows(path)) if head.startswith("{") else _table(path, read_csv(path), ":")
 
 
@@ -171,10 +171,6 @@ def _jsonl_rows(path: Path) -> Iterator[tuple[int, Cells | str]]:
                 yield number, decode(line)
             except (msgspec.DecodeError, RecursionError):  # a ValidationError is one
                 yield number, NO_OBJECT
-
-
-def _json(path: Path) -> Sheet:
-    return Sheet(path, None, _objects(json_list(path)), ", item ")
 
 
 def json_list(path: Path) -> list[msgspec.Raw]:

@@ -61,16 +61,12 @@ def masked(text: str) -> tuple[str, list[str]]:
     """Return the text with a made-up word in place of each kept part, and the parts."""
     parts = kept_parts(text)
     numbers = iter(range(len(parts)))
-    return _KEPT.sub(lambda _: _mask(next(numbers)), text), parts
+    return _KEPT.sub(lambda _: f"K{next(numbers)}K", text), parts
 
 
 def unmasked(text: str, parts: list[str]) -> str:
     """Return the text with the parts in place of their masks again."""
     return _MASK.sub(lambda found: parts[int(found[1])] if int(found[1]) < len(parts) else found[0], text)
-
-
-def _mask(number: int) -> str:
-    return f"K{number}K"
 
 
 def _prose(text: str, longest: int) -> Iterator[Piece]:

@@ -40,7 +40,7 @@ def sample_store(
         by=by,
         embedder=settings.monitor.embedder,
         quality="quality" if by == "quality" else None,
-        tags=_tag_names(store),
+        tags=[tag for (tag,) in store.connection.execute("SELECT DISTINCT tag FROM tag_values ORDER BY tag")],
         seed=seed,
         settings=settings,
         progress=progress,
@@ -93,7 +93,3 @@ FIELDS = ("id", "document_id", "text", "score")
 
 def _told(context: Context) -> dict[str, Any]:
     return {name: value for name in FIELDS if (value := getattr(context, name)) is not None}
-
-
-def _tag_names(store: MonitorStore) -> list[str]:
-    return [name for (name,) in store.connection.execute("SELECT DISTINCT tag FROM tag_values ORDER BY tag")]

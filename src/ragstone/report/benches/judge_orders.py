@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.agreement.judge_board import JudgeBoard, JudgeCell, JudgeChoice
+from ragstone.agreement.judge_board import JudgeBoard, JudgeChoice
 from ragstone.agreement.system_orders import (
     PEOPLE,
     Better,
@@ -160,7 +160,8 @@ def _counted(names: Sequence[str]) -> Cell:
 
 
 def _means(orders: SystemOrders, board: JudgeBoard, caption: str) -> Block:
-    cells = {one.name: one for one in _cells(board)}
+    scored = [row.cell for row in board.standings] + [one.cell for one in board.aside]
+    cells = {cell.name: cell for cell in scored}
     unscored = any(order.n_unscored for order in orders.orders)
 
     def scale(order: SystemOrder) -> str:
@@ -173,11 +174,6 @@ def _means(orders: SystemOrders, board: JudgeBoard, caption: str) -> Block:
         *([(Column("Questions without", short="without"), _without)] if unscored else []),
     ]
     return table_of("Mean of each system by each judge", orders.orders, columns, caption=caption)
-
-
-def _cells(board: JudgeBoard) -> list[JudgeCell]:
-    """Return the cells that have scores, those with a place first."""
-    return [row.cell for row in board.standings] + [one.cell for one in board.aside]
 
 
 def _of_order(order: SystemOrder) -> Mapping[str, Estimate]:
