@@ -1,28 +1,13 @@
 """What the tests of the door share: the bench of dialects, and the places where a ledger is kept."""
 
-import contextlib
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from tests.support.dialects.server import KEY, Bench, serving_dialects
-from tests.support.fake_openai import FakeOpenAI
+from tests.support.doors import opened
 
 from ragstone.config import LedgerSection, Settings
-from ragstone.llm import Budget, Door, Ledger, open_door
 from ragstone.llm.providers import providers
-
-
-@contextlib.asynccontextmanager
-async def opened(
-    settings: Settings, folder: Path, model: str = FakeOpenAI.model, budget: Budget | None = None
-) -> AsyncIterator[Door]:
-    ledger = Ledger(folder / "ledger.sqlite")
-    try:
-        async with open_door(model, settings, ledger, budget) as door:
-            yield door
-    finally:
-        ledger.close()
 
 
 @pytest.fixture
@@ -40,10 +25,12 @@ def _served_dialects() -> Iterator[Bench]:
 
 @pytest.fixture
 def bench(_served_dialects: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """The server of dialects; every provider has its key."""
+    """The server of dialects, which was asked nothing; every provider has its key."""
     for provider in providers().values():
         for name in provider.keys[:1]:
             monkeypatch.setenv(name, KEY)
+    _served_dialects.requests.clear()
+    _served_dialects.mended = False
     return _served_dialects
 
 

@@ -41,7 +41,6 @@ def answers_with(usage: dict, nonce: str = "n1"):
 
 
 async def test_a_call_carries_version_key_limit_and_a_forced_tool(bench, tmp_path):
-    bench.begin(PLAIN)
     async with bench.door(PLAIN, tmp_path) as door:
         assert (await door.ask(prompt("Judge row one."))).value.score == 2
     (request,) = bench.requests
@@ -56,7 +55,6 @@ async def test_a_call_carries_version_key_limit_and_a_forced_tool(bench, tmp_pat
 
 async def test_what_all_rows_share_is_marked_and_the_same_to_the_byte(bench, tmp_path):
     both = dialect(lambda request: answers_with(CACHE, "n1" if "one" in request.row else "n2")(request))
-    bench.begin(both)
     async with bench.door(both, tmp_path) as door:
         await door.ask(judged("n1", "row one"))
         await door.ask(judged("n2", "row two"))
@@ -75,7 +73,6 @@ async def test_what_all_rows_share_is_marked_and_the_same_to_the_byte(bench, tmp
 async def test_cached_and_written_tokens_are_counted_and_priced(bench, tmp_path):
     claude, budget = dialect(answers_with({**CACHE, "output_tokens": 20})), Budget()
     price = {"input": 3.0, "output": 15.0, "cached": 0.3, "cache_write": 3.75}
-    bench.begin(claude)
     async with bench.door(claude, tmp_path, budget, price_usd_per_million=price) as door:
         reply = await door.ask(judged("n1"))
     # input_tokens are those that are neither read from the cache nor written to it: 10 + 1,000 + 200.
@@ -103,7 +100,6 @@ class TestWays:
             return message(request)
 
         claude = dialect(respond)
-        bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
             await door.ask(prompt("Judge row one."))
             await door.ask(prompt("Judge row two."))
@@ -121,14 +117,13 @@ class TestWays:
             return message(request, {"type": "text", "text": "I will."}, tool, stop_reason="tool_use")
 
         claude = dialect(respond)
-        bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
             assert (await door.ask(prompt("Judge row one."))).value.score == 2
 
     async def test_a_temperature_that_was_asked_for_is_told_when_it_is_dropped(self, bench, tmp_path, caplog):
         claude = BY_NAME["anthropic-no-temperature"]
         for folder, settings, n_told in (("a", {}, 0), ("b", {"temperature": 0.3}, 1)):
-            bench.begin(claude)
+            bench.requests.clear()
             caplog.clear()
             async with bench.door(claude, tmp_path / folder, **settings) as door:
                 await door.ask(prompt("Judge row one."))
@@ -137,7 +132,6 @@ class TestWays:
 
     async def test_thinking_in_extra_has_room_of_its_own_and_no_forced_tool(self, bench, tmp_path):
         claude = BY_NAME["anthropic-thinking"]
-        bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
             reply = await door.ask(prompt("Judge row one."))
         (request,) = bench.requests  # nothing was refused
@@ -148,7 +142,6 @@ class TestWays:
 
     async def test_fields_of_one_object_stand_together(self, bench, tmp_path):
         claude = BY_NAME["anthropic-no-forced-tool"]
-        bench.begin(claude)
         async with bench.door(claude, tmp_path, extra={"output_config": {"effort": "low"}}) as door:
             await door.ask(prompt("Judge row one."))
         assert bench.requests[-1].body["output_config"].keys() == {"effort", "format"}
@@ -176,7 +169,6 @@ async def test_stop_reasons_are_those_of_the_ledger(reason, finish_reason, bench
     claude = dialect(
         lambda request: message(request, {"type": "text", "text": "It is blue."}, stop_reason=reason)
     )
-    bench.begin(claude)
     async with bench.door(claude, tmp_path) as door:
         completion = await door.endpoint.send(ASKED)
     assert (completion.text, completion.finish_reason) == ("It is blue.", finish_reason)
@@ -187,7 +179,6 @@ class TestStream:
         usage = {"input_tokens": 10, "cache_read_input_tokens": 40, "output_tokens": 60}
         said = b"".join(message_events("It is blue.", thinking="Hm. " * 20, usage=usage))
         claude, pieces = dialect(lambda request: Said(said)), []
-        bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
             reply = await door.stream(ASKED, pieces.append)
         assert bench.requests[0].streams
@@ -197,7 +188,6 @@ class TestStream:
 
     async def test_an_error_event_keeps_what_was_said(self, bench, tmp_path):
         claude = BY_NAME["anthropic-stream-overloaded"]
-        bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
             with pytest.raises(
                 CallFailed, match=r"HTTP 529: Overloaded \(after 3 characters of the reply\)"
@@ -209,7 +199,6 @@ class TestStream:
 
     async def test_a_refusal_is_refused(self, bench, tmp_path):
         claude = dialect(lambda request: Said(b"".join(message_events("", stop_reason="refusal"))))
-        bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
             with pytest.raises(CallFailed) as caught:
                 await door.stream(ASKED, lambda _piece: None)
@@ -217,7 +206,6 @@ class TestStream:
 
     async def test_a_body_of_something_else_is_told(self, bench, tmp_path):
         claude = dialect(lambda request: Said(b"<html><title>Welcome</title></html>"))
-        bench.begin(claude)
         async with bench.door(claude, tmp_path) as door:
             with pytest.raises(
                 Exception, match="does not speak the protocol of Anthropic: a web page, 'Welcome'"

@@ -7,13 +7,13 @@ import os
 import time
 
 import pytest
-from tests.support.doors import prompt, verdict
+from tests.support.doors import opened, prompt, verdict
 from tests.support.fake_batches import calls_in
 from tests.support.scripts import always, say
 
 from ragstone.config import Price
 from ragstone.errors import DataError, ModelError
-from ragstone.llm import Budget, CallFailed, Caps, Ledger, batch_api, open_door
+from ragstone.llm import Budget, CallFailed, Caps, batch_api
 from ragstone.llm.batch import BatchDraft, BatchEntry, BatchJournal, call_line, read_calls
 
 
@@ -43,25 +43,22 @@ def command(fake_openai, tmp_path):
     fake_openai.script = always(verdict(2))
 
     @contextlib.asynccontextmanager
-    async def opened(*, ahead=True, caps=None, **of_model):
+    async def run(*, ahead=True, caps=None, **of_model):
         settings = fake_openai.settings(root=tmp_path, **{"batch_poll_s": 0.001, **of_model})
-        ledger, budget = Ledger(tmp_path / "ledger.sqlite"), Budget(caps)
+        budget = Budget(caps)
 
         @contextlib.contextmanager
         def no_bar(_name, _n_calls):
             yield lambda: None
 
-        try:
-            async with open_door(fake_openai.model, settings, ledger, budget) as door:
-                batches = door.by_batch(tmp_path, no_bar)
-                await batches.load()
-                batches._scouted = not ahead
-                yield Command(door, batches, budget)
-                batches.close()
-        finally:
-            ledger.close()
+        async with opened(settings, tmp_path, budget=budget) as door:
+            batches = door.by_batch(tmp_path, no_bar)
+            await batches.load()
+            batches._scouted = not ahead
+            yield Command(door, batches, budget)
+            batches.close()
 
-    return opened
+    return run
 
 
 def words(*numbers):

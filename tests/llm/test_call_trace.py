@@ -1,15 +1,14 @@
 """What a door notes while a row is worked on, and that its order does not depend on who was quicker."""
 
 import asyncio
-import contextlib
 
 import msgspec
 import pytest
+from tests.support.doors import opened
 from tests.support.scripts import fail, in_turn
 
-from ragstone.llm import CallFailed, Message, Prompt, open_door
+from ragstone.llm import CallFailed, Message, Prompt
 from ragstone.llm.call_trace import CallTrace, Exchange, TracedConversation, tracing
-from ragstone.llm.ledger import Ledger
 
 
 class Score(msgspec.Struct):
@@ -28,9 +27,8 @@ def heard():
 
 async def ask(fake_openai, tmp_path, prompt):
     settings = fake_openai.settings(root=tmp_path)
-    with contextlib.closing(Ledger(tmp_path / "ledger.sqlite")) as ledger:
-        async with open_door("openai/fake", settings, ledger) as door:
-            return await door.ask(prompt)
+    async with opened(settings, tmp_path) as door:
+        return await door.ask(prompt)
 
 
 async def test_prompt_and_reply_are_noted_word_for_word(fake_openai, tmp_path, heard):

@@ -49,7 +49,6 @@ async def command(dialect: Dialect, bench: Bench, folder: Path) -> dict[str, tup
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_every_row_has_its_true_status_and_nothing_is_paid_twice(dialect, bench, tmp_path):
-    bench.begin(dialect)
     rows = await command(dialect, bench, tmp_path)
     status, words = rows[ODD]
     assert status == dialect.status, words
@@ -61,7 +60,7 @@ async def test_every_row_has_its_true_status_and_nothing_is_paid_twice(dialect, 
     assert statuses(await command(dialect, bench, tmp_path)) == statuses(rows)
     assert {row for row in rows if requests_for(row, bench)} <= unscored(rows)
 
-    bench.begin(dialect)
+    bench.requests.clear()
     bench.mended = True
     again = await command(dialect, bench, tmp_path)
     # A refusal of the model is its answer, and stays; all else is asked anew, once.
@@ -95,7 +94,6 @@ def test_the_bench_has_every_provider_that_is_asked_over_http():
 
 async def test_a_prompt_beside_which_there_is_less_room_narrows_no_other(bench, tmp_path):
     dialect = BY_NAME["vllm-new-window-full"]
-    bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
         for row in ("row one", "the odd row", "row two"):
             await door.ask(prompt(f"Judge {row}."))
@@ -105,7 +103,6 @@ async def test_a_prompt_beside_which_there_is_less_room_narrows_no_other(bench, 
 
 async def test_the_limit_of_a_model_is_learnt_once_for_all_rows(bench, tmp_path):
     dialect = BY_NAME["openai-limit-of-the-model"]
-    bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
         for row in ("row one", "row two"):
             await door.ask(prompt(f"Judge {row}."))
@@ -114,7 +111,6 @@ async def test_the_limit_of_a_model_is_learnt_once_for_all_rows(bench, tmp_path)
 
 async def test_a_form_that_is_refused_is_not_tried_again(bench, tmp_path):
     dialect = BY_NAME["openai-reasoner"]
-    bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
         replies = [await door.ask(prompt(f"Judge {row}.")) for row in ("row one", "row two")]
     first, *refused, last = (
@@ -140,7 +136,6 @@ async def test_a_form_that_is_refused_is_not_tried_again(bench, tmp_path):
     ],
 )
 async def test_tokens_of_thought_are_counted_wherever_they_are_told(name, n_thought, bench, tmp_path):
-    bench.begin(BY_NAME[name])
     async with bench.door(BY_NAME[name], tmp_path) as door:
         reply = await door.ask(prompt("Judge row one."))
     n_all = 3020 if n_thought > 1000 else 720
@@ -150,7 +145,6 @@ async def test_tokens_of_thought_are_counted_wherever_they_are_told(name, n_thou
 
 async def test_other_fields_make_another_call_and_other_headers_the_same(bench, tmp_path):
     dialect = BY_NAME["reply-in-parts"]
-    bench.begin(dialect)
     n_asked = []
     for further in (
         {},
@@ -170,6 +164,5 @@ async def test_what_the_endpoint_says_a_call_cost_is_its_cost(bench, tmp_path):
     # OpenRouter tells it: https://openrouter.ai/docs/use-cases/usage-accounting
     usage = {"prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70, "cost": 0.00042}
     dialect = Dialect("router", "", lambda request: chat(request, usage=usage), "openrouter/meta/llama-x")
-    bench.begin(dialect)
     async with bench.door(dialect, tmp_path) as door:
         assert (await door.ask(prompt("Judge row one."))).cost_usd == 0.00042

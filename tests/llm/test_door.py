@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.llm.conftest import opened
-from tests.support.doors import NONCE, Model, Verdict, door_to, prompt, verdict
+from tests.support.doors import NONCE, Model, Verdict, door_to, opened, prompt, verdict
 from tests.support.scripts import hang
 
 from ragstone.config import ModelSettings, Price, Settings

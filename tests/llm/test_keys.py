@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.command import ragstone
-from tests.support.doors import prompt
+from tests.support.doors import opened, prompt
 from tests.support.scripts import always, fail
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.errors import ConfigError, ModelError
-from ragstone.llm import Ledger, open_door
 from ragstone.llm.keys import _warn_of_readers, find_key, hide, passwords_in, without_password
 from ragstone.records import Answer, Document, Question
 from ragstone.tables import write_rows
@@ -91,19 +90,15 @@ async def test_the_path_is_relative_to_the_settings_and_the_key_opens_the_door(
     fake_openai.key = KEY
     monkeypatch.chdir("/")
     settings = fake_openai.settings(key_file.parent, api_key_file="key.txt")
-    ledger = Ledger(key_file.parent / "ledger.sqlite")
-    async with open_door(fake_openai.model, settings, ledger) as door:
+    async with opened(settings, key_file.parent) as door:
         assert (await door.ask(prompt())).value is not None
-    ledger.close()
 
 
 async def test_a_missing_file_stops_the_first_call_and_says_what_to_do(tmp_path, fake_openai):
     settings: Settings = fake_openai.settings(tmp_path, api_key_file="nowhere.txt")
-    ledger = Ledger(tmp_path / "ledger.sqlite")
-    async with open_door(fake_openai.model, settings, ledger) as door:
+    async with opened(settings, tmp_path) as door:
         with pytest.raises(ModelError, match=r"no key\. Write it into the file .*nowhere\.txt"):
             await door.ask(prompt())
-    ledger.close()
     assert fake_openai.n_requests == 0
 
 

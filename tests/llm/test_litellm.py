@@ -9,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.llm.conftest import opened
-from tests.support.doors import Verdict, prompt, verdict
+from tests.support.doors import Verdict, opened, prompt, verdict
 from tests.support.scripts import always, fail, fit_schema, hang, in_turn, say
 
 from ragstone.config import ModelSettings, Settings

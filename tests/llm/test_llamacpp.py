@@ -14,8 +14,7 @@ from typing import Literal
 
 import msgspec
 import pytest
-from tests.llm.conftest import opened
-from tests.support.doors import NONCE, prompt
+from tests.support.doors import NONCE, opened, prompt
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.errors import ModelError
@@ -23,11 +22,9 @@ from ragstone.llm import (
     Budget,
     CallFailed,
     Door,
-    Ledger,
     cached_models,
     fence,
     llamacpp,
-    open_door,
     resolve_gguf,
 )
 from ragstone.llm.llamacpp import MOST_CHARACTERS, MOST_ITEMS, OnChunk, _body, _gather, fingerprint
@@ -98,11 +95,9 @@ class TestReal:
 
     @pytest.fixture
     async def door(self, tmp_path: Path) -> AsyncIterator[Door]:
-        ledger = Ledger(tmp_path / "ledger.sqlite")
         settings = Settings(models={MODEL: ModelSettings(context_tokens=1024)})
-        async with open_door(MODEL, settings, ledger, Budget()) as door:
+        async with opened(settings, tmp_path, MODEL) as door:
             yield door
-        ledger.close()
 
     async def test_it_replies_in_the_form_asked_for_and_its_tokens_are_counted(self, door):
         reply = await door.ask(prompt("Is 2 + 2 = 4? Give the code and a label.", reply=Label))
@@ -143,10 +138,9 @@ class TestReal:
 
     async def test_the_same_call_comes_from_the_ledger_without_loading_the_model(self, door, tmp_path):
         first = await door.ask(WORD)
-        ledger, budget = Ledger(tmp_path / "ledger.sqlite"), Budget()
-        async with open_door(MODEL, Settings(), ledger, budget, offline=True) as again:
+        budget = Budget()
+        async with opened(Settings(), tmp_path, MODEL, budget, offline=True) as again:
             assert msgspec.structs.replace(await again.ask(WORD), kept=False) == first
-        ledger.close()
         assert (budget.made, budget.from_ledger) == (0, 1)
 
     async def test_a_prompt_longer_than_the_context_says_what_to_raise(self, door):

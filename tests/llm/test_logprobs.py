@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
-from tests.llm.conftest import opened
-from tests.support.doors import NONCE, Model, door_to, prompt, verdict
+from tests.support.doors import NONCE, Model, door_to, opened, prompt, verdict
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, Said, Script, fail, fit_schema
 

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.llm.conftest import opened
-from tests.support.doors import Verdict, prompt, verdict
+from tests.support.doors import Verdict, opened, prompt, verdict
 from tests.support.scripts import (
     always,
     cut_connection,

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.llm.conftest import opened
-from tests.support.doors import prompt
+from tests.support.doors import opened, prompt
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import always, cut_connection, fail, hang, html, in_turn, say, stream
 

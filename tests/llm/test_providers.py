@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.llm.conftest import opened
+from tests.support.doors import opened
 
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import ModelError

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from tests.llm.conftest import opened
 from tests.support.dialects import BY_NAME
 from tests.support.dialects.server import KEY
-from tests.support.doors import prompt
+from tests.support.doors import opened, prompt
 
 from ragstone.config import ModelSettings, Settings, load_settings
 from ragstone.errors import ConfigError, ModelError
-from ragstone.llm import Ledger, open_door
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.providers import provider_of, providers
 from ragstone.llm.site import AZURE_VERSION, identity_of, message_of
@@ -46,12 +44,10 @@ class TestKey:
         monkeypatch.delenv("GEMINI_API_KEY")
         monkeypatch.setenv("GOOGLE_API_KEY", KEY)
         gemini = BY_NAME["gemini"]
-        bench.begin(gemini)
         assert await ask(gemini.model, bench.settings(gemini), tmp_path) == ""
 
     async def test_a_refused_key_is_named_by_where_it_was_read(self, bench, tmp_path, monkeypatch):
         azure = BY_NAME["azure-deployment"]
-        bench.begin(azure)
         monkeypatch.delenv("AZURE_OPENAI_API_KEY")
         monkeypatch.setenv("AZURE_API_KEY", "wrong-key-0123456789")
         words = await ask(azure.model, bench.settings(azure), tmp_path)
@@ -62,7 +58,6 @@ class TestKey:
 class TestHeaders:
     async def test_the_key_stands_where_a_header_wants_it_and_nowhere_else(self, bench, tmp_path):
         openai = BY_NAME["reply-in-parts"]
-        bench.begin(openai)
         headers = {"X-Gateway-Key": "Key {key}", "X-Team": "evaluation"}
         await ask(openai.model, bench.settings(openai, headers=headers), tmp_path)
         sent = bench.requests[0].headers
@@ -71,7 +66,6 @@ class TestHeaders:
 
     async def test_a_header_without_the_key_stands_beside_the_providers(self, bench, tmp_path):
         claude = BY_NAME["anthropic"]
-        bench.begin(claude)
         headers = {"anthropic-beta": "context-1m", "Anthropic-Version": "2023-06-01"}
         assert await ask(claude.model, bench.settings(claude, headers=headers), tmp_path) == ""
         sent = bench.requests[0].headers
@@ -109,7 +103,6 @@ class TestHeaders:
 
     async def test_a_refused_field_of_extra_is_told_with_its_line(self, bench, tmp_path):
         openai = BY_NAME["openai-unknown-field"]
-        bench.begin(openai)
         file = tmp_path / "ragstone.toml"
         base_url = bench.model(openai).base_url
         file.write_text(
@@ -127,7 +120,6 @@ class TestHeaders:
 
         words = "messages.0: for 'role:user' the content is too long"
         openai = Dialect("x", "", always(error(words)), "openai/x", settings={"extra": {"user": "me"}})
-        bench.begin(openai)
         async with bench.door(openai, tmp_path) as door:
             await door.ask(prompt("Judge row one."))
             with pytest.raises(CallFailed, match="the content is too long"):
@@ -148,7 +140,7 @@ class TestAzure:
             further = {"api_version": version} if how == "api_version" else {}
             if how == "OPENAI_API_VERSION":
                 monkeypatch.setenv(how, version)
-            bench.begin(azure)
+            bench.requests.clear()
             assert await ask(azure.model, bench.settings(azure, **further), tmp_path / version) == ""
             (request,) = bench.requests
             assert request.path == "/openai/deployments/my-deployment/chat/completions"
@@ -158,14 +150,12 @@ class TestAzure:
 
     async def test_the_newer_interface_takes_the_deployment_as_the_model(self, bench, tmp_path):
         azure = BY_NAME["azure-v1"]
-        bench.begin(azure)
         assert await ask(azure.model, bench.settings(azure), tmp_path) == ""
         (request,) = bench.requests
         assert (request.path, request.query) == ("/openai/v1/chat/completions", {})
 
     async def test_the_address_is_the_resources_own_in_the_environment(self, bench, tmp_path, monkeypatch):
         azure = BY_NAME["azure-deployment"]
-        bench.begin(azure)
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{bench.model(azure).base_url}/")
         assert await ask(azure.model, Settings(), tmp_path) == ""
 
@@ -177,12 +167,11 @@ class TestAzure:
 
     async def test_a_deployment_that_does_not_exist_stops_the_run_and_loses_nothing(self, bench, tmp_path):
         azure = BY_NAME["azure-no-such-deployment"]
-        bench.begin(azure)
         async with bench.door(azure, tmp_path) as door:
             await door.ask(prompt("Judge row one."))
             with pytest.raises(ModelError, match=r"\(azure/DEPLOYMENT and the resource's address\)"):
                 await door.ask(prompt("Judge the odd row."))
-        bench.begin(azure)
+        bench.requests.clear()
         async with bench.door(azure, tmp_path) as door:
             assert (await door.ask(prompt("Judge row one."))).value.score == 2
         assert bench.requests == []
@@ -289,11 +278,9 @@ async def pouring(piece: bytes, *, status: int = 200, packed: bool = False) -> A
     ("piece", "status", "packed"), [(b" " * 1_000_000, 200, True), (EVENT, 200, False), (EVENT, 400, False)]
 )
 async def test_a_reply_without_an_end_is_given_up(tmp_path, piece, status, packed, streams):
-    ledger = Ledger(tmp_path / "ledger.sqlite")
     async with pouring(piece, status=status, packed=packed) as address:
         settings = Settings(models={"openai/x": ModelSettings(base_url=address, timeout_s=30)})
-        async with open_door("openai/x", settings, ledger) as door:
+        async with opened(settings, tmp_path, "openai/x") as door:
             asked = door.stream(PLAIN, lambda _piece: None) if streams else door.ask(PLAIN)
             with pytest.raises(CallFailed, match="a reply of more than 64,000,000 bytes"):
                 await asked
-    ledger.close()

@@ -3,14 +3,15 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
+from tests.support.fake_openai import FakeOpenAI
 
-from ragstone.config import ModelSettings, Price
-from ragstone.llm import Budget, Caps, Door, Ledger, Message, Prompt, Reply
+from ragstone.config import ModelSettings, Price, Settings
+from ragstone.llm import Budget, Caps, Door, Ledger, Message, Prompt, Reply, open_door
 from ragstone.llm.prompt import Completion
 from ragstone.llm.stub_reply import stub_reply
 from ragstone.llm.transport import Endpoint
@@ -70,6 +71,24 @@ class Model:
 async def stubbed(prompt: Prompt) -> Reply:
     """Answer as a forecast does, with a reply that is made up."""
     return stub_reply(prompt)
+
+
+@contextlib.asynccontextmanager
+async def opened(
+    settings: Settings,
+    folder: Path,
+    model: str = FakeOpenAI.model,
+    budget: Budget | None = None,
+    *,
+    offline: bool = False,
+) -> AsyncIterator[Door]:
+    """Give the door to a model, with its ledger in the folder: one command."""
+    ledger = Ledger(folder / "ledger.sqlite")
+    try:
+        async with open_door(model, settings, ledger, budget, offline=offline) as door:
+            yield door
+    finally:
+        ledger.close()
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 What the dialects are stands in the other files of this folder. In a test, take the fixture `bench`
 (tests/llm/conftest.py):
 
-    bench.begin(dialect)                         # forgets what was asked before
     async with bench.door(dialect, tmp_path) as door:
         await door.ask(prompt("Judge the odd row."))
     assert bench.requests[0].odd
@@ -16,7 +15,8 @@ import asyncio
 import contextlib
 import email.utils
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,12 +24,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import web
-from tests.support.doors import verdict
+from tests.support.doors import opened, verdict
 from tests.support.in_thread import in_thread
 from tests.support.scripts import Body
 
 from ragstone.config import ModelSettings, Settings
-from ragstone.llm import Budget, Door, Ledger, open_door
+from ragstone.llm import Budget, Door
 from ragstone.llm.providers import Provider, provider_of
 
 KEY = "key-of-the-bench-0123456789"
@@ -119,9 +119,9 @@ class Dialect:
 
 
 class Bench:
-    """The server of all dialects; one at a time is tried.
+    """The server of all dialects; the one whose settings were taken last is tried.
 
-    requests: what the one that is tried was asked, in order. mended: it answers every row well from now on.
+    requests: what was asked, in order. mended: every row is answered well from now on.
     """
 
     def __init__(self) -> None:
@@ -130,12 +130,9 @@ class Bench:
         self.requests: list[Request] = []
         self._dialect: Dialect | None = None
 
-    def begin(self, dialect: Dialect) -> None:
-        """Try this dialect."""
-        self._dialect, self.mended, self.requests = dialect, False, []
-
     def model(self, dialect: Dialect, **further: object) -> ModelSettings:
         """Return the table of the dialect's model."""
+        self._dialect = dialect
         base_url = f"{self.address}/{dialect.name}{dialect.base_path}"
         return msgspec.convert({"base_url": base_url, **dialect.settings, **further}, ModelSettings)
 
@@ -143,17 +140,11 @@ class Bench:
         """Return the settings in which the dialect's model is this server."""
         return Settings(models={dialect.model: self.model(dialect, **further)})
 
-    @contextlib.asynccontextmanager
-    async def door(
+    def door(
         self, dialect: Dialect, folder: Path, budget: Budget | None = None, **further: object
-    ) -> AsyncIterator[Door]:
+    ) -> AbstractAsyncContextManager[Door]:
         """Give the door to the dialect's model, its ledger in the folder: one command."""
-        ledger = Ledger(folder / "ledger.sqlite")
-        try:
-            async with open_door(dialect.model, self.settings(dialect, **further), ledger, budget) as door:
-                yield door
-        finally:
-            ledger.close()
+        return opened(self.settings(dialect, **further), folder, dialect.model, budget)
 
     async def respond(self, asked: web.BaseRequest) -> web.StreamResponse:
         """Answer as the dialect that is tried."""
