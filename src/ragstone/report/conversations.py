@@ -71,7 +71,11 @@ def _likeness_blocks(found: Likeness) -> list[Block]:
         "clustered by conversation, do not overlap."
     ]
     if found.shared is not None:
-        notes.append(f"Topics: {number(found.shared)} of both lies in the same topics (1 is the same mix).")
+        shared, drawn = found.shared, plural(found.n_users, "conversation")
+        notes.append(
+            f"Topics: {number(shared.value)} of both lies in the same ones; {drawn} drawn from the log itself"
+            f" would share {number(shared.alike)} ({number(shared.low)} to {number(shared.high)}) with it."
+        )
     if found.n_unread:
         notes.append(f"{plural(found.n_unread, 'row')} of the log say nothing that is understood.")
     blocks: list[Block] = [table_of("Users beside the log", found.measures, measures)]

@@ -60,15 +60,27 @@ def test_users_of_another_kind_are_apart_and_the_same_ones_are_not():
     other = [talk(str(n), f"goat {n}", "milk") for n in range(40)]
     alike, unlike = likeness(same, log), likeness(other, log)
     assert not any(one.apart for one in alike.measures)
-    assert alike.shared == pytest.approx(1.0)
+    assert alike.shared.value == pytest.approx(1.0)
     found = by_name(unlike)
     assert found["turns that have a question mark"].apart
     # 40 of 40 beside 0 of 40: Wilson's intervals, 0.91 to 1 and 0 to 0.09.
     assert found["turns that have a question mark"].log.low == pytest.approx(0.912, abs=0.001)
     # Nothing varies on either side: one turn each, and two.
     assert (found["turns a conversation"].log.low, found["turns a conversation"].apart) == (None, True)
-    assert unlike.shared < 0.1
+    assert unlike.shared.value < 0.1 < unlike.shared.low
     assert sum(one.log.value for one in unlike.topics) == pytest.approx(1.0)
+
+
+def test_what_is_shared_stands_beside_what_as_many_of_the_log_would_share():
+    # A third each asks about goats, maize and pumps. One conversation shares a third, whichever it is of.
+    kinds = [
+        "Which goat gives milk on farm {n}?",
+        "Does maize grow in sand {n}?",
+        "Who mends pumps in town {n}?",
+    ]
+    log = [thread(kind.format(n=n)) for kind in kinds for n in range(15)]
+    shared = likeness([talk("a", "Which goat gives milk?")], log).shared
+    assert (shared.value, shared.low, shared.high) == pytest.approx((1 / 3, 1 / 3, 1 / 3), abs=0.01)
 
 
 def test_a_few_conversations_have_no_topics_and_are_not_said_to_differ():

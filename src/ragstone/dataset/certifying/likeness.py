@@ -22,6 +22,7 @@ from ragstone.tables.names import CONVERSATIONS
 MOST_GROUPED = 2000  # conversations of the log whose topics are looked at, evenly spaced
 FEWEST_COMPARED = 5  # conversations of either side: fewer are not said to differ
 FEWEST_GROUPED = 10  # conversations of both sides together: of fewer no topics are made
+DRAWS = 2000
 
 Spoken = Sequence[str]
 """What the user said in a conversation, turn by turn."""
@@ -44,12 +45,24 @@ class TopicShares(msgspec.Struct, frozen=True, kw_only=True):
     users: Estimate
 
 
+class SharedTopics(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of both lies in the same topics, from 0 to 1 (1 less the total variation distance).
+
+    alike, low, high: the mean, and 95 % of what as many conversations drawn from the log itself would share
+    with it: few conversations cannot fall into many topics.
+    """
+
+    value: float
+    alike: float
+    low: float
+    high: float
+
+
 class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     """How much simulated users are like those of a log.
 
     n_log, n_users: conversations. n_unread: rows of the log that say nothing that is understood. topics: of
-    both together, the largest first; shared: the part of both that lies in the same topics, from 0 to 1 (1
-    less the total variation distance); None where there are too few conversations.
+    both together, the largest first; shared: None where there are too few conversations.
     """
 
     n_log: int
@@ -57,7 +70,7 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     n_unread: int
     measures: list[LikenessMeasure]
     topics: list[TopicShares]
-    shared: float | None
+    shared: SharedTopics | None
 
 
 def likeness(rows: Iterable[Answer], log: Source, *, seed: int = 0) -> Likeness:
@@ -165,7 +178,7 @@ def _ends(estimate: Estimate) -> tuple[float, float]:
 
 def _topics(
     real: Sequence[Spoken], users: Sequence[Spoken], seed: int
-) -> tuple[list[TopicShares], float | None]:
+) -> tuple[list[TopicShares], SharedTopics | None]:
     """Return the topics of what conversations begin with, and how much both sides share of them."""
     some = real[:: -(-len(real) // MOST_GROUPED)]
     texts = [max(said[:2], key=len) for said in (*some, *users)]  # a greeting has no topic
@@ -181,7 +194,18 @@ def _topics(
         topics.append(
             TopicShares(name="none of these" if number < 0 else names[number], log=log, users=simulated)
         )
-    return topics, sum(min(one.log.value, one.users.value) for one in topics)
+    return topics, _shared(topics, len(users), seed)
+
+
+def _shared(topics: Sequence[TopicShares], n_users: int, seed: int) -> SharedTopics:
+    log = np.array([one.log.value for one in topics])
+    users = np.array([one.users.value for one in topics])
+    drawn = np.random.default_rng(seed).multinomial(n_users, log / log.sum(), size=DRAWS) / n_users
+    alike = np.minimum(drawn, log).sum(axis=1)
+    low, high = np.quantile(alike, (0.025, 0.975))
+    return SharedTopics(
+        value=float(np.minimum(users, log).sum()), alike=float(alike.mean()), low=float(low), high=float(high)
+    )
 
 
 def _share(inside: np.ndarray, seed: int) -> Estimate:
