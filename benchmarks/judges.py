@@ -28,7 +28,8 @@ from ragstone.corpus.sentences import sentence_spans
 from ragstone.judging import load_judge, question_digest
 from ragstone.judging.citation_marks import cited_statements
 from ragstone.judging.fitting import fit_cut
-from ragstone.records import Answer, Context, Judgement, Verdict
+from ragstone.judging.steps import unused_in
+from ragstone.records import Answer, Context, Judgement, Step, Verdict
 from ragstone.statistics import (
     Floats,
     bootstrap_estimates,
@@ -468,6 +469,7 @@ def agents(asked: Asked) -> None:
         times[name].append(time.process_time() - started)
     for name, found in times.items():
         print(f"  {name:<28} {min(found):.2f} s, {min(found) / min(times['containment']):.2f}")
+    unused_results()
     if not asked.model:
         return
     few = [json.loads(line) for line in (AGENTS / "asked.jsonl").read_text("utf-8").splitlines()]
@@ -478,6 +480,42 @@ def agents(asked: Asked) -> None:
         said = scores(judged(asked, name, list(parse_rows(told, Answer))))
         auc = auc_text(label, said, [row["id"] for row in told])
         print(f"  {name}: {((said >= 0.5) == label).sum()} of {len(told)} right, AUC {auc}")
+
+
+def unused_results() -> None:
+    """How often step_efficiency calls a result unused: of the text behind an answer, and of another one's."""
+    passages = {row["id"]: row["text"] for row in load("clapnq/documents.jsonl")}
+    texts = {
+        "clapnq": [
+            (row["question"], row["reference_answer"], passages[row["document_id"]])
+            for row in load("clapnq/questions.jsonl")
+            if row["reference_answer"] and row["document_id"]
+        ],
+        "BEGIN, supported": [
+            (row["question"] or "", row["answer"], "\n".join(sentences(row)))
+            for row in load("begin/begin.jsonl")
+            if row["human_label"] == 1
+        ],
+        "RAGTruth": [
+            (row["question"], row["answer"], "\n".join(sentences(row))) for row in load("ragtruth/qa.jsonl")
+        ],
+    }
+    for pack, rows in texts.items():
+        results = [one[2] for one in rows]
+        far = results[len(rows) // 2 :] + results[: len(rows) // 2]
+        one_sentence = [max((text[a:b] for a, b in sentence_spans(text)), key=len) for text in far]
+        found = {"its own": results, "another one": far, "a sentence of that": one_sentence}
+        shares = {
+            name: np.mean([is_unused(*row[:2], text) for row, text in zip(rows, of, strict=True)])
+            for name, of in found.items()
+        }
+        told = ", ".join(f"{name} {share:.3f}" for name, share in shares.items())
+        print(f"  called unused, {pack}, n = {len(rows)}: {told}")
+
+
+def is_unused(question: str, answer: str, result: str) -> bool:
+    step = Step(tool="search", arguments={"query": question}, result=result)
+    return bool(unused_in(Answer(question_id="q", question=question, answer=answer), [step]))
 
 
 def sentences(row: dict[str, Any]) -> list[str]:
