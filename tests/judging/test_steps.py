@@ -140,6 +140,8 @@ async def test_a_judge_of_ones_own_gives_schemas_of_the_tools(tmp_path):
     found = await judged(Answer(question_id="q", answer="a", steps=[WEATHER, other]), judge)
     assert found["mine"].score == 0.5
     assert "step 2: weather: does not fit the schema of the tool: $.place: 'Paris'" in found["mine"].rationale
+    bare = expecting(None, other, tools=["weather", "now"])  # names alone: the schema is that of the file
+    assert (await judged(bare, judge))["mine"].score == 0
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def find_arguments(judge: "StepsJudge", answer: Answer, steps: Sequence[Step]) -
     expected = expected_calls(answer)
     if expected is not None:
         return _by_reference(steps, expected)
-    tools = {**judge.tools, **(tools_of(answer) or {})}
+    listed = tools_of(answer) or {}
+    tools = judge.tools | {tool: schema or judge.tools.get(tool) for tool, schema in listed.items()}
     if not any(tools.values()):
         return not_applicable(
             f"{NO_EXPECTED}, or the schemas of its tools in {TOOLS[0]}; the judge's file may give them too"
