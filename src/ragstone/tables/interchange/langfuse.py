@@ -48,13 +48,14 @@ def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
 
 
 def _trace(number: int, raw: Mapping[str, Any]) -> TraceStep:
+    made = messages_of(raw.get("output"))
     return TraceStep(
         number=number,
         trace=_id(raw.get("id")),
         kind="trace",
-        asked=asked_in(raw.get("input")),
-        answered=answered_in(raw.get("output")),
-        calls=calls_of(messages_of(raw.get("output"))),
+        asked=asked_in(raw.get("input"), messages_of(raw.get("input"))),
+        answered=answered_in(raw.get("output"), made),
+        calls=calls_of(made),
         started=seconds_at(raw.get("timestamp")),
         latency_s=amount_in(raw.get("latency")),
         tokens=_tokens(raw),
@@ -71,6 +72,7 @@ def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
     latency = amount_in(raw.get("latency"))
     if latency is None and begun is not None and ended is not None:
         latency = max(0.0, round(ended - begun, 6))
+    given, made = ([] if kind == "tool" else messages_of(raw.get(side)) for side in ("input", "output"))
     told = {"tool": raw.get("name"), "arguments": decoded(raw.get("input")), "result": raw.get("output")}
     names = ("providedModelName", "provided_model_name", "model")
     return TraceStep(
@@ -80,11 +82,11 @@ def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
         parent=_id(raw.get("parentObservationId", raw.get("parent_observation_id"))),
         name=_id(raw.get("name")),
         kind=kind,
-        asked=None if kind == "tool" else asked_in(raw.get("input")),
-        answered=None if kind == "tool" else answered_in(raw.get("output")),
+        asked=None if kind == "tool" else asked_in(raw.get("input"), given),
+        answered=None if kind == "tool" else answered_in(raw.get("output"), made),
         call=tool_call(told, error=_error(raw), seconds=latency) if kind == "tool" else None,
-        calls=calls_of(messages_of(raw.get("input" if kind == "model" else "output"))),
-        chosen=calls_of(messages_of(raw.get("output"))) if kind == "model" else (),
+        calls=calls_of(given if kind == "model" else made),
+        chosen=calls_of(made) if kind == "model" else (),
         contexts=(contexts_in(raw.get("output")) or []) if kind == "retriever" else None,
         started=begun,
         latency_s=latency,

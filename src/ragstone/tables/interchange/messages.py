@@ -5,7 +5,7 @@ OpenTelemetry's GenAI conventions, OpenInference's messages, and LangChain's (La
 those that it serialised.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.tables.calls import step_row, tool_named
@@ -35,6 +35,7 @@ _MORE_NAMES = {
     "result": ("outputs", "results"),
 }
 _OUTPUTS = ("response", "result", "output", "content")
+_PLAIN = {"role", "content", "finish_reason"}
 _HOLDERS = ("messages", "generations", "choices", "output", "message")
 """Names under which an input or an output of a model holds its messages."""
 _LANGCHAIN = {"human", "ai", "system", "tool", "function", "chat", "user", "assistant"}
@@ -73,7 +74,9 @@ def unwrapped(message: object) -> Message:
     fields = dict(fields_in(message))
     if any("." in str(name) for name in fields):
         fields = nested(fields)
-    while "content" not in fields and (name := next((one for one in _WRAPPERS if _holds(fields, one)), None)):
+    while "content" not in fields and (
+        name := next((one for one in _WRAPPERS if fields_in(fields.get(one))), None)
+    ):
         fields |= fields.pop(name)
     if "contents" in fields and fields.get("content") is None:
         fields["content"] = fields.pop("contents")
@@ -82,11 +85,10 @@ def unwrapped(message: object) -> Message:
     return fields
 
 
-def _holds(fields: Message, name: str) -> bool:
-    return isinstance(fields.get(name), Mapping)
-
-
 def _plain(message: object) -> Iterator[Message]:
+    if type(message) is dict and message.keys() <= _PLAIN and isinstance(message.get("content"), str):
+        yield dict(message)
+        return
     fields = unwrapped(message)
     kind = _type(fields)
     if kind in _THOUGHTS:
@@ -193,15 +195,13 @@ def messages_of(value: object) -> list[Message]:
     return [one for one in plain_messages(listed) if role_in(one) is not None]
 
 
-def asked_in(value: object) -> str | None:
-    """Return the question that an input holds, see question_in; messages of any shape are understood."""
-    messages = messages_of(value)
+def asked_in(value: object, messages: Sequence[Message]) -> str | None:
+    """Return the question that an input holds, see question_in. messages: those in it."""
     return (said_in({"messages": messages})[0] if messages else None) or question_in(value)
 
 
-def answered_in(value: object) -> str | None:
+def answered_in(value: object, messages: Sequence[Message]) -> str | None:
     """Return the answer that an output holds, see answer_in; None where it only says which tools to call."""
-    messages = messages_of(value)
     replies = [text for one in messages if role_in(one) == "assistant" and (text := content_in(one))]
     if replies or any(one.get("tool_calls") for one in messages):
         return replies[-1] if replies else None

@@ -6,11 +6,11 @@ Three shapes: the data frame of Phoenix's `get_spans_dataframe` (columns `contex
 names that OpenLLMetry and Vercel's AI SDK give their attributes are read too.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.tables.columns import as_list
-from ragstone.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of, plain_messages
+from ragstone.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of
 from ragstone.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
 from ragstone.tables.interchange.values import (
     amount_in,
@@ -190,12 +190,17 @@ def _told(events: Iterable[tuple[object, Mapping[str, Any]]]) -> dict[str, Any]:
 def _at(attributes: Mapping[str, Any], path: Path) -> Any:
     here: Any = attributes
     for part in path:
-        here = here.get(part) if isinstance(here, Mapping) else None
+        if type(here) is not dict:  # which nested made; a check for any mapping takes several times as long
+            return None
+        here = here.get(part)
     return here
 
 
 def _first(attributes: Mapping[str, Any], paths: Sequence[Path]) -> Any:
-    return next((value for path in paths if (value := _at(attributes, path)) is not None), None)
+    for path in paths:
+        if path[0] in attributes and (value := _at(attributes, path)) is not None:
+            return value
+    return None
 
 
 def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
@@ -215,8 +220,8 @@ def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
         parent=_id(span.get("parent_id")),
         name=_id(span.get("name")),
         kind=kind,
-        asked=None if is_tool else _said(attributes, "input", said["input"], asked_in),
-        answered=None if is_tool else _said(attributes, "output", said["output"], answered_in),
+        asked=None if is_tool else asked_in(_first(attributes, _VALUES["input"]), said["input"]),
+        answered=None if is_tool else answered_in(_first(attributes, _VALUES["output"]), said["output"]),
         call=_call(attributes, span, error, latency) if is_tool else None,
         calls=calls_of(said["input"] if kind == "model" else messages_of(_told_of_tools(attributes))),
         chosen=calls_of(said["output"]) if kind == "model" else (),
@@ -273,17 +278,7 @@ def _messages(attributes: Mapping[str, Any], side: str) -> list[Any]:
     given = decoded(_first(attributes, _MESSAGES[side]))
     if isinstance(given, str):
         given = [{"role": "user" if side == "input" else "assistant", "content": given}]
-    return plain_messages(as_list(given)) if given is not None else []
-
-
-def _said(
-    attributes: Mapping[str, Any], side: str, messages: list[Any], read: Callable[[object], str | None]
-) -> str | None:
-    """Return what a span was asked or answered: the messages of a model's call, else the side's value."""
-    found = read(messages) if messages else None
-    calls = side == "output" and any(one.get("tool_calls") for one in messages)
-    value = None if found or calls else _first(attributes, _VALUES[side])
-    return found if value is None else read(value)
+    return messages_of(as_list(given)) if given is not None else []
 
 
 def _told_of_tools(attributes: Mapping[str, Any]) -> object:
@@ -304,6 +299,8 @@ def _tokens(attributes: Mapping[str, Any]) -> tuple[int, int, int] | None:
         fields_in(_at(attributes, ("llm", "token_count"))),
         fields_in(_at(attributes, ("gen_ai", "usage"))),
     )
+    if not counts and not usage:
+        return None
     given = count_in({**usage, **counts}, ["prompt", "input_tokens", "prompt_tokens"])
     made = count_in({**usage, **counts}, ["completion", "output_tokens", "completion_tokens"])
     cached = count_in(fields_in(counts.get("prompt_details")), ["cache_read"])

@@ -124,6 +124,7 @@ def _step(
     n_given, n_made = count_in(usage, _GIVEN), count_in(usage, _MADE)
     details = fields_in(usage.get("input_token_details") or usage.get("input_tokens_details"))
     cached = count_in(details, ["cache_read", "cached_tokens"]) or 0
+    heard, said = ([] if kind == "tool" else messages_of(one) for one in (given, made))
     is_tool, is_model = kind == "tool", kind == "model"
     return TraceStep(
         number=number,
@@ -132,11 +133,11 @@ def _step(
         parent=_id(run.get("parent")),
         name=_id(run.get("name")),
         kind=kind,
-        asked=None if is_tool else asked_in(given),
-        answered=None if is_tool else answered_in(made),
+        asked=None if is_tool else asked_in(given, heard),
+        answered=None if is_tool else answered_in(made, said),
         call=tool_call(_called(run, given, made), error=failed, seconds=latency) if is_tool else None,
-        calls=() if is_tool else calls_of(messages_of(given if is_model else made)),
-        chosen=calls_of(messages_of(made)) if is_model else (),
+        calls=calls_of(heard if is_model else said),
+        chosen=calls_of(said) if is_model else (),
         contexts=(contexts_in(made) or []) if kind == "retriever" else None,
         started=begun,
         latency_s=latency,

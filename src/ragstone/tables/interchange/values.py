@@ -118,12 +118,14 @@ _YEAR_1, _YEAR_9999 = -62_135_596_800, 253_402_300_799
 
 def fields_in(value: object) -> Mapping[str, Any]:
     """Return an object's fields; none of what is no object."""
-    return value if isinstance(value, Mapping) else {}
+    return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def objects_in(value: object) -> list[Mapping[str, Any]]:
     """Return the objects of a list; none of what is no list."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return [one for one in value if type(one) is dict or isinstance(one, Mapping)]
 
 
 def decoded(value: object) -> object:
