@@ -22,7 +22,7 @@ from ragstone.dataset.logs.reading import decode_line, is_json_lines, log_files,
 from ragstone.errors import DataError
 from ragstone.monitor.logged import Feedback, Logged, Masker, Reader
 from ragstone.monitor.store import Mark, MonitorStore
-from ragstone.tables.interchange.recognise import answers_in, is_trace
+from ragstone.tables.interchange.recognise import is_trace
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together
@@ -166,25 +166,14 @@ def _no_object(raw: object) -> str:
 
 def _whole(path: Path, status: os.stat_result, inode: str, *, anew: bool) -> Iterator[LogBatch]:
     """Yield all rows of a file, of traces as answers; the mark comes with the last."""
-    numbered = ((place.line, raw) for place, raw in read_log(path))
-    first = next(numbered, None)
-    rows = _chained(first, numbered)
-    if first is not None and isinstance(first[1], dict) and is_trace(first[1]):
-        rows = answers_in(rows, str(path))
     waiting: list[tuple[str, Raw]] = []
-    for line, raw in rows:
-        waiting.append((f"{path}:{line}", raw))
+    for place, raw in read_log(path):
+        waiting.append((f"{path}:{place.line}", raw))
         if len(waiting) >= BATCH:
             yield LogBatch(waiting, None, anew)
             waiting = []
     mark = Mark(str(path), inode, status.st_size, status.st_mtime_ns, status.st_size, 1, "", whole=True)
     yield LogBatch(waiting, mark, anew)
-
-
-def _chained(first: tuple[int, Raw] | None, rest: Iterator[tuple[int, Raw]]) -> Iterator[tuple[int, Raw]]:
-    if first is not None:
-        yield first
-        yield from rest
 
 
 SHOWN = 10  # rows that cannot be read

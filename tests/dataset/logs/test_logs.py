@@ -2,12 +2,13 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
 from ragstone.dataset.logs.exchange import Columns, as_quality, exchange_of, judged_qualities
 from ragstone.dataset.logs.gathering import gather
-from ragstone.dataset.logs.reading import log_files
+from ragstone.dataset.logs.reading import log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.errors import DataError
 from ragstone.records import Judgement
@@ -172,6 +173,13 @@ def test_folders_packed_and_rotated_files_are_read(tmp_path):
     (tmp_path / "notes.md").write_text("no log")
     texts = {one.text for one in gather([tmp_path], Columns()).asked}
     assert texts == {"What is maize?", "What is wheat?", "What is rice?", "What is rye?", "What is oat?"}
+
+
+def test_traces_are_read_as_the_answers_in_them():
+    log = Path(__file__).parents[2] / "fixtures/interchange/agent-otlp.jsonl"
+    [(place, row)] = read_log(log)
+    assert (place.line, row["question"]) == (1, "Will it rain in Nakuru, and how large is field 7?")
+    assert [step["tool"] for step in row["steps"]] == ["weather", "field_map"]
 
 
 def test_broken_lines_are_counted_and_the_first_ten_shown(tmp_path):

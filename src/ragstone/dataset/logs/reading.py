@@ -4,6 +4,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import msgspec
 
 from ragstone.errors import DataError, explaining
 from ragstone.tables.formats import READERS, read_csv, read_jsonl
+from ragstone.tables.interchange.recognise import answers_in, is_trace
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
 _ROTATED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}(?:-?\d{2,6})?)$")
@@ -74,13 +76,17 @@ def is_json_lines(path: Path) -> bool:
 def read_log(path: Path) -> Iterator[tuple[LogLine, dict[str, Any] | str]]:
     """Yield the rows of a file, each with its place; a text in place of a row that cannot be read says why.
 
-    Raises DataError where nothing of the file can be read: it is packed with something else, binary, or
-    of another format than its name says.
+    Of traces these are the answers in them, see tables/interchange/traces.py. Raises DataError where nothing
+    of the file can be read: it is packed with something else, binary, or of another format than its name says.
     """
     ending = _ending(path)
     reader = LENIENT.get(_JSON_LINES if ending in _AS_JSONL else ending) or READERS[ending]
     with explaining(f"{path}: cannot be read"):
-        for line, raw in reader(path):
+        rows = iter(reader(path))
+        first = next(rows, (0, None))
+        every = chain([first], rows) if first[0] else rows
+        traced = isinstance(first[1], dict) and is_trace(first[1])
+        for line, raw in answers_in(every, str(path)) if traced else every:
             yield LogLine(path, line), _row(raw)
 
 
