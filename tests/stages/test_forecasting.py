@@ -16,8 +16,7 @@ from ragstone.config import (
 from ragstone.errors import ConfigError, ModelError
 from ragstone.flows.answer.answering import answer_to_file
 from ragstone.flows.judge.judging import judge_sheet
-from ragstone.flows.run.forecast import forecast_run
-from ragstone.flows.run.pipeline import run
+from ragstone.flows.run.pipeline import forecast_run, run
 from ragstone.records import Answer, Context, Document, Question
 from ragstone.stages import forecasting
 from ragstone.stages.answer import forecast_answering

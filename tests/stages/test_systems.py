@@ -29,7 +29,7 @@ from ragstone.config import (
 from ragstone.engine.session import SessionOptions, open_session
 from ragstone.errors import ConfigError, ModelError
 from ragstone.flows.answer.answering import answer_to_file
-from ragstone.flows.run.forecast import forecast_run
+from ragstone.flows.run.pipeline import forecast_run
 from ragstone.llm import Caps
 from ragstone.records import Answer, Chunk, Document, Question, Ranking, RankingItem
 from ragstone.stages.answer import forecast_answering, system_rows

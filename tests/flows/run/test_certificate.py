@@ -5,7 +5,7 @@ from tests.support.builds import build_of, ten
 import ragstone
 from ragstone.dataset.candidate import Candidate
 from ragstone.dataset.certifying.certificate import certify
-from ragstone.flows.run.certificate import copy_certificate
+from ragstone.flows.run.pipeline import copy_certificate
 from ragstone.records import Question
 from ragstone.report.page import write_report
 from ragstone.tables import read_rows

@@ -9,14 +9,14 @@ from ragstone.flows.import_.rows import (
     Grades,
     ImportOptions,
     Source,
-    changed,
+    found_in,
     left_out,
-    question_of,
     skipped,
 )
 from ragstone.flows.import_.sheets import open_sheet
 from ragstone.flows.import_.tables import read_documents
 from ragstone.flows.import_.trec import read_graded
+from ragstone.records import Question
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 USUAL = "test"
@@ -49,17 +49,11 @@ def read_beir(source: Source, options: ImportOptions) -> Iterator[Found]:
             yield skipped(place, row)
             continue
         named = {("question" if name == "text" else name): value for name, value in row.items()}
-        try:
-            question, _, misfits = question_of({name: one for name, one in named.items() if one != {}}, {})
-        except ValueError as mistake:
-            yield skipped(place, str(mistake))
-            continue
-        for misfit in misfits:
-            yield changed(place, misfit)
-        if grades is not None and question.id not in grades:
-            yield left_out(place, f"the qrels of the split {split!r} do not grade it")
-        else:
-            yield question
+        for found in found_in({name: one for name, one in named.items() if one != {}}, {}, place):
+            if isinstance(found, Question) and grades is not None and found.id not in grades:
+                yield left_out(place, f"the qrels of the split {split!r} do not grade it")
+            else:
+                yield found
 
 
 def _split(folder: Path, wanted: str | None) -> str | None:

@@ -8,7 +8,7 @@ from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.flows.import_ import beir, faq, hotpotqa, squad, tables, trec
 from ragstone.flows.import_.faq import LABELS
 from ragstone.flows.import_.rows import Reader
-from ragstone.flows.import_.sheets import BINARY, first_row, open_text
+from ragstone.flows.import_.sheets import BINARY, first_row, is_parquet, open_text
 from ragstone.records import Document, Question
 from ragstone.tables.columns import field_of
 
@@ -69,7 +69,7 @@ def recognise(path: Path, forced: str | None = None, columns: Mapping[str, str] 
 
 
 def _by_content(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
-    if _is_parquet(path) or path.suffix.lower() in BINARY:
+    if is_parquet(path) or path.suffix.lower() in BINARY:
         return _by_columns(path, columns)
     head = _head(path)
     reader = None if path.suffix.lower() in _PAGES else _trec(head)
@@ -108,16 +108,9 @@ def _head(path: Path) -> str:
 
 def _is_page(path: Path) -> bool:
     """Say whether a file of questions and answers is a text, not a table."""
-    if path.suffix.lower() in _TABLES | BINARY or _is_parquet(path):
+    if path.suffix.lower() in _TABLES | BINARY or is_parquet(path):
         return False
     return path.suffix.lower() in _PAGES or bool(_ASKED.search(_head(path)))
-
-
-def _is_parquet(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
 
 
 def _trec(head: str) -> Reader | None:

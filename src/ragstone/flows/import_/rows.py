@@ -174,6 +174,18 @@ def question_of(row: Cells, columns: Mapping[str, str]) -> RowQuestion:
     )
 
 
+def found_in(row: Cells, columns: Mapping[str, str], place: str) -> Iterator[Found]:
+    """Yield the question of a row, after what of it was changed; or that the row is skipped."""
+    try:
+        made = question_of(row, columns)
+    except ValueError as mistake:
+        yield skipped(place, str(mistake))
+        return
+    for misfit in made.misfits:
+        yield changed(place, misfit)
+    yield made.question
+
+
 def _converted(made: Cells) -> Question:
     text = made.get("question")
     if text is None or (isinstance(text, str) and not text.strip()):

@@ -90,7 +90,6 @@ Cells = dict[str, Any]
 NO_OBJECT = "it is no JSON object"
 MORE_CELLS = "it has more cells than the header: quote cells that hold the separator"
 
-_PARQUET = b"PAR1"
 BINARY = frozenset({".xlsx", ".arrow", ".feather"})
 """Formats that are known by their ending, besides Parquet."""
 _HEAD = 1 << 16
@@ -119,7 +118,7 @@ def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
     Raises DataError where it is none of the kinds, or broken as a whole; ColumnsError where several
     worksheets could be meant.
     """
-    if _begins(path, _PARQUET):
+    if is_parquet(path):
         return _table(path, READERS[".parquet"](path))
     if path.suffix.lower() == ".xlsx" and path.is_file():
         choice = ColumnChoice(columns=columns, worksheet=CHOICE.get().worksheet)
@@ -140,11 +139,12 @@ def first_row(path: Path, columns: Mapping[str, str] = {}) -> Cells:
     return {**dict.fromkeys(sheet.columns or ()), **found}
 
 
-def _begins(path: Path, mark: bytes) -> bool:
+def is_parquet(path: Path) -> bool:
+    """Say whether a file begins as Parquet does, whatever its name."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(mark)) == mark
+        return file.read(4) == b"PAR1"
 
 
 def _is_jsonl(path: Path, head: str) -> bool:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from ragstone.errors import DataError
@@ -12,9 +12,8 @@ from ragstone.flows.import_.rows import (
     Grades,
     ImportOptions,
     Source,
-    changed,
     check_columns,
-    question_of,
+    found_in,
     skipped,
 )
 from ragstone.flows.import_.sheets import line_of, open_text, read_text
@@ -88,7 +87,7 @@ def read_topics(source: Source, options: ImportOptions) -> Iterator[Found]:
         asks = next((name for name in QUESTION if topic.get(name)), "title")
         usual = {"id": "num", "question": asks}
         columns = {**{field: name for field, name in usual.items() if name in topic}, **options.columns}
-        yield from _question(topic, columns, place)
+        yield from found_in(topic, columns, place)
     if text.lower().count("<top") > len(topics) + text.lower().count("<topics"):
         yield skipped(str(source.path), "a topic has no end: close it with </top>")
 
@@ -126,20 +125,9 @@ def read_pairs(source: Source, options: ImportOptions) -> Iterator[Found]:
             if number == 1:
                 check_columns(options.columns, ("id", "question"), source.path)
             if tab:
-                yield from _question({"id": name.strip(), "question": text.strip()}, options.columns, place)
+                yield from found_in({"id": name.strip(), "question": text.strip()}, options.columns, place)
             else:
                 yield skipped(place, "it is no `id<TAB>question`")
-
-
-def _question(row: Cells, columns: Mapping[str, str], place: str) -> Iterator[Found]:
-    try:
-        made = question_of(row, columns)
-    except ValueError as mistake:
-        yield skipped(place, str(mistake))
-        return
-    for misfit in made.misfits:
-        yield changed(place, misfit)
-    yield made.question
 
 
 def read_qrels(source: Source, _options: ImportOptions) -> Iterator[Found]:

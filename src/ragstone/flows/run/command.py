@@ -30,7 +30,7 @@ def run(
     - `ragstone run rag.toml --limit 20 --forecast`
     """
     from ragstone.config import choose
-    from ragstone.flows.run.forecast import forecast_run
+    from ragstone.flows.run.pipeline import forecast_run
 
     settings = asking._replace(config=file or Path("ragstone.toml")).settings()
     settings = choose(settings, "answer", model=model, limit=limit)

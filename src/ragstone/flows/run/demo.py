@@ -87,7 +87,7 @@ def _agreed(endpoint: str | None, settings: Settings, limit: int | None, *, yes:
 
 
 def _forecast(settings: Settings) -> "Forecast":
-    from ragstone.flows.run.forecast import forecast_run
+    from ragstone.flows.run.pipeline import forecast_run
 
     return forecast_run(settings)
 

@@ -16,26 +16,29 @@ from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.output import make_folder, write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.progress_file import told_on_disk
-from ragstone.engine.session import Session, SessionOptions, open_session
-from ragstone.errors import ConfigError
+from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.blame import found_and_right
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
-from ragstone.flows.run.certificate import copy_certificate
 from ragstone.judging import Judge, question_clusters, summarise
 from ragstone.judging.leaves import members_of
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.judging.savings import cascade_savings
 from ragstone.llm import parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.findings import common_headline, headlines
 from ragstone.report.page import write_markdown, write_report
+from ragstone.report.run import CERTIFICATE, read_certificate
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.retrieval.evaluate import evaluate_rankings
 from ragstone.retrieval.relevance import missing_documents, same_documents
 from ragstone.retrieval.summary import RetrievalSummary
-from ragstone.stages.answer import answer_rows
-from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run
+from ragstone.stages.answer import answer_rows, hear_answering
+from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run, measured_judges
 from ragstone.stages.corpus import ChunkedCorpus, corpus_on
+from ragstone.stages.forecasting import hear_judged, hear_judging
+from ragstone.stages.given import asked_questions
 from ragstone.stages.judge import count_planned, judge_rows, load_judges
 from ragstone.stages.notes import (
     correction_notes,
@@ -119,6 +122,37 @@ async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: 
     return summary
 
 
+def forecast_run(settings: Settings) -> Forecast:
+    """Return what a run would ask, its judges on answers that are made up where the ledger has none.
+
+    Raises what `run` raises before it makes a call. Nothing is written to the run's folder.
+    """
+    settings = with_system(settings)
+    judges = checked_judges(settings)
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        if settings.answer.sheet:
+            path = settings.questions.path
+            asked = {row.id: row for row in asked_questions(settings)} if path else {}
+            given = settings.path(settings.answer.sheet)
+            await hear_judging(
+                lambda: islice(join_questions(read_rows(given, Answer), asked), settings.answer.limit),
+                judges,
+                session,
+                forecaster,
+            )
+        else:
+            await hear_judged(
+                await hear_answering(settings, session, forecaster), judges, session, forecaster
+            )
+        if settings.agree.sheet:
+            labelled = settings.path(settings.agree.sheet)
+            measured = measured_judges(settings, judges)
+            await hear_judging(lambda: read_rows(labelled, Answer), measured, session, forecaster)
+
+    return forecast_of(settings, work)
+
+
 def run_folder(settings: Settings) -> Path:
     """Return the folder of the run that the settings name."""
     return settings.path("runs") / settings.run.name
@@ -157,6 +191,27 @@ def _check_built_in(settings: Settings) -> None:
             )
     if asks_built_in(settings):
         load_prompt(settings.named(settings.answer.prompt))
+
+
+def copy_certificate(settings: Settings, folder: Path) -> list[str]:
+    """Copy certificate.json from beside `[questions] path` into a run's folder, and return notes.
+
+    One that an earlier run left in the folder goes where there is none now. One that cannot be understood is
+    not copied, and noted: no run fails for it.
+    """
+    copy = folder / CERTIFICATE
+    source = settings.path(settings.questions.path or "").parent / CERTIFICATE
+    if source.resolve() == copy.resolve():
+        return []
+    copy.unlink(missing_ok=True)
+    if not settings.questions.path or not source.is_file():
+        return []
+    try:
+        read_certificate(source)
+    except DataError as mistake:
+        return [f"The certificate beside the questions is not shown. {mistake}"]
+    copy.write_bytes(source.read_bytes())
+    return []
 
 
 async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], session: Session) -> RunRows:
