@@ -76,8 +76,8 @@ def is_json_lines(path: Path) -> bool:
 def read_log(path: Path) -> Iterator[tuple[LogLine, dict[str, Any] | str]]:
     """Yield the rows of a file, each with its place; a text in place of a row that cannot be read says why.
 
-    Of traces these are the answers in them, see tables/interchange/traces.py. Raises DataError where nothing
-    of the file can be read: it is packed with something else, binary, or of another format than its name says.
+    Of traces these are the answers in them, see interchange/traces.py. Raises DataError where nothing of the
+    file can be read: it is packed with something else, binary, or of another format than its name says.
     """
     ending = _ending(path)
     reader = LENIENT.get(_JSON_LINES if ending in _AS_JSONL else ending) or READERS[ending]

@@ -75,7 +75,7 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
         )
         traces.setdefault(object() if alone else step.trace, []).append(step)
     rows = [
-        (inside[0].number, row)
+        (min(step.number for step in inside), row)
         for trace in traces.values()
         for place, inside in enumerate(_exchanges(_in_time(trace)), 1)
         if (row := _row(inside, place)) is not None
