@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError
 from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
+from ragstone.judging.summary import summarise
 from ragstone.judging.trajectory import ExpectedCall, in_any_order, in_order, normal, pair_calls
 from ragstone.records import Answer, Step
 from ragstone.tables.reading import parse_rows
@@ -221,3 +222,12 @@ def test_ten_thousand_steps_take_linear_time(name):
     assert (
         min(spent(10_000, name) / spent(1_000, name) for _ in range(5)) < 40
     )  # 10 if it is linear, 100 if it is not
+
+
+async def test_a_summary_names_the_step_and_its_fault_however_long_the_call():
+    row = expecting(["weather"], Step(tool="search", arguments={"query": "x" * 500}), WEATHER)
+    [summary] = summarise([(await judged(row, "tool_choice"))["tool_choice"]])
+    assert [(one.of, one.n, one.n_unsupported, one.first) for one in summary.unsupported] == [
+        ("steps", 2, 1, (("q", "step 1: search: not expected"),)),
+        ("expected_steps", 1, 0, ()),
+    ]

@@ -52,10 +52,10 @@ def count_verdicts(
 
 
 def _named(verdict: Verdict) -> str:
-    """Return the statement; of a step its number and its fault too, which the call does not show."""
+    """Return the statement; of a step its number, tool and fault, which a long call would hide."""
     if verdict.of != "steps":
         return verdict.statement
-    return f"step {verdict.id}, {verdict.statement}: {verdict.reason}"
+    return f"step {verdict.id}: {verdict.statement.partition('(')[0]}: {verdict.reason}"
 
 
 SHOWN_REASONS = 3
