@@ -395,15 +395,24 @@ def _ngrams(text: str, n: int) -> Counter[str]:
     return Counter(text[i : i + n] for i in range(len(text) - n + 1))
 
 
-def _longest_common(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
+def common_rows(left: Sequence[str], right: Sequence[str]) -> Iterator[int]:
+    """Yield for each of the left a number with a bit for each of the right (Hyyrö 2004).
+
+    It is 0 where the longest common subsequence of what went before is one longer than without that place.
+    """
     places: dict[str, int] = {}
     for place, word in enumerate(right):
         places[word] = places.get(word, 0) | 1 << place
-    whole = row = (
-        1 << len(right)
-    ) - 1  # a bit for each word of the right that is in no pair yet (Hyyrö 2004)
+    whole = row = (1 << len(right)) - 1
     for word in left:
         paired = row & places.get(word, 0)
         row = (row + paired | row - paired) & whole
+        yield row
+
+
+def _longest_common(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence."""
+    row = (1 << len(right)) - 1
+    for row in common_rows(left, right):  # noqa: B007 - the last one counts
+        pass
     return len(right) - row.bit_count()

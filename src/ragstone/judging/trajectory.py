@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.judging.conversation import conversation_of
+from ragstone.judging.lexical import common_rows
 from ragstone.records import Answer, Step
 from ragstone.tables.calls import arguments_of, calls_in, tool_named
 from ragstone.tables.names import fold
@@ -148,19 +149,8 @@ def in_any_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, i
 
 
 def in_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of a longest common subsequence, in order.
-
-    It takes a step for each of the left, on a number of as many bits as the right has (Hyyrö 2004).
-    """
-    places: defaultdict[str, int] = defaultdict(int)
-    for place, name in enumerate(right):
-        places[name] |= 1 << place
-    whole = row = (1 << len(right)) - 1  # a bit is 0 where one more of the right is paired than before it
-    rows = []
-    for name in left:
-        paired = row & places[name]
-        row = (row + paired | row - paired) & whole
-        rows.append(row)
+    """Return the places of a longest common subsequence, in order."""
+    rows = list(common_rows(left, right))
     pairs = []
     at, place = len(left) - 1, len(right) - 1
     while at >= 0 and place >= 0:
