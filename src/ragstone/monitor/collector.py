@@ -1,6 +1,6 @@
 """Spans that an application sends -> files of OTLP JSON lines: masked, on disk before they are acknowledged.
 
-A request is a line. The files are what `watch`, `judge` and `import` read as traces.
+A request is a line. The files are what `watch` and `judge` read as traces.
 """
 
 import asyncio

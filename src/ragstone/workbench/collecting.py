@@ -45,8 +45,8 @@ class _Refused(NamedTuple):
 BUSY = _Refused(503, "too much is being written at this moment: send it again", retry=True)
 
 
-def open_receiver(settings: Settings) -> "TraceReceiver":
-    """Return what takes spans, from those who have the key, if one is needed.
+def sender_keys(settings: Settings) -> Keys:
+    """Return the key that senders need, if any.
 
     Raises ConfigError for a key that is not there or too short, and where others reach the server and no key
     is named.
@@ -58,15 +58,20 @@ def open_receiver(settings: Settings) -> "TraceReceiver":
                 "[serve.otlp]: everybody who reaches this server could send it spans. Name the environment "
                 "variable with a key in key_env, or listen on 127.0.0.1."
             )
-        keys: Keys = {}
-    else:
-        key = os.environ.get(section.key_env, "").strip()
-        if len(key) < SHORTEST:
-            raise ConfigError(
-                f"[serve.otlp] key_env: the environment variable {section.key_env} holds no key of at least "
-                f"{SHORTEST} characters. {MAKE_ONE}"
-            )
-        keys = digests({"sender": key})
+        return {}
+    key = os.environ.get(section.key_env, "").strip()
+    if len(key) < SHORTEST:
+        raise ConfigError(
+            f"[serve.otlp] key_env: the environment variable {section.key_env} holds no key of at least "
+            f"{SHORTEST} characters. {MAKE_ONE}"
+        )
+    return digests({"sender": key})
+
+
+def open_receiver(settings: Settings) -> "TraceReceiver":
+    """Return what takes spans. Raises what sender_keys raises, and ConfigError for a wrong `mask`."""
+    section = settings.serve.otlp
+    keys = sender_keys(settings)
     return TraceReceiver(TraceCollector(settings.path(section.folder), section), keys)
 
 

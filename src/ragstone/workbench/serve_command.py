@@ -52,11 +52,14 @@ def serve(
     """
     from ragstone.config import choose
     from ragstone.engine.local import run_sync
+    from ragstone.workbench.collecting import sender_keys
     from ragstone.workbench.serving import address_of, check_public, keys_of, listen, project_at
 
     project = project_at(paths or [], config, model)
     settings = choose(project.settings, "serve", host=host, port=port)
     settings = choose(settings, "assistant", model=model)
+    if otlp:
+        sender_keys(settings)
     if project.assistant:
         check_public(settings)
         keys_of(settings)  # a file that is missing is told before the assistant is opened, which takes long

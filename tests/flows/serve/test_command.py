@@ -33,6 +33,19 @@ def test_a_keys_file_that_is_missing_is_told_before_anything_is_opened(tmp_path)
     assert "Getting ready" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("serve", "words"),
+    [
+        ('[serve.otlp]\nkey_env = "NO_SUCH_KEY"', "NO_SUCH_KEY holds no key"),
+        ('host = "0.0.0.0"\nkeys_file = "keys.toml"', "key_env, or listen on 127.0.0.1"),
+    ],
+)
+def test_who_may_send_traces_is_checked_before_anything_is_opened(tmp_path, serve, words):
+    ran = ragstone("serve", "--otlp", "--config", settings(tmp_path, serve))
+    assert (ran.code, words in ran.err) == (2, True)
+    assert "Getting ready" not in ran.err
+
+
 def test_a_port_that_is_taken_is_told(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
