@@ -97,6 +97,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python -m benchmarks.facts
 	$(BIN)/python benchmarks/sampling.py 20000
 	$(BIN)/python -m benchmarks.serving
+	$(BIN)/python -m benchmarks.traces
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python benchmarks/systems.py
 	$(BIN)/python benchmarks/translation.py ../shared/data/xquad/questions.jsonl

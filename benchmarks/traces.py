@@ -1,13 +1,13 @@
-"""What `ragstone serve --otlp` takes: `python benchmarks/traces.py [SECONDS] [RATE]`; 30 s of 1,000/s.
+"""What `ragstone serve --otlp` takes: `python -m benchmarks.traces [SECONDS] [RATE]`.
 
 Three kinds of processes on one machine: the server with those that mask for it, and the sender, which has
 encoded everything before the clock starts. A trace has five spans (the chat, an embedding, a search, a tool,
 a model's call) with questions, answers and documents of agxqa (../shared/data); in one of ten somebody gives
 a name, an address and a telephone. 100 traces are a request in protobuf, as many as an exporter's batch has.
 
-Rows: at that rate; as fast as four connections can; and killed with SIGKILL in the middle of the latter. A
-trace is lost where it was acknowledged and is not in the files. CPU is of the server's processes, for a
-trace; memory is of all of them together, after 5 s and at its peak.
+Rows: at that rate, by default 1,000 a second for 30 s; as fast as four connections can; and killed with
+SIGKILL in the middle of the latter. A trace is lost where it was acknowledged and is not in the files. CPU is
+of the server's processes, for a trace; memory is of all of them together, after 5 s and at its peak.
 """
 
 import asyncio

@@ -27,8 +27,11 @@ _Member = Annotated[str, msgspec.Meta(pattern="^[A-Z_]{0,40}$")] | int
 _Nanoseconds = Annotated[str, msgspec.Meta(pattern=r"^\d{1,20}$")] | Annotated[int, msgspec.Meta(ge=0)]
 
 
-class OtlpValue(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """The value of an attribute: one of these. Not frozen: masking puts another text in its place."""
+class OtlpValue(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, rename="camel"):
+    """The value of an attribute: one of these. Not frozen: masking puts another text in its place.
+
+    There are many of them and no circles among them, so no garbage is looked for here.
+    """
 
     string_value: str | None = None
     bool_value: bool | None = None
@@ -39,20 +42,20 @@ class OtlpValue(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"
     bytes_value: str | None = None
 
 
-class OtlpList(msgspec.Struct, omit_defaults=True, rename="camel"):
+class OtlpList(msgspec.Struct, omit_defaults=True, gc=False, rename="camel"):
     """Values in their order."""
 
     values: list[OtlpValue] = []
 
 
-class OtlpAttribute(msgspec.Struct, omit_defaults=True, rename="camel"):
+class OtlpAttribute(msgspec.Struct, omit_defaults=True, gc=False, rename="camel"):
     """A name and its value."""
 
     key: str
     value: OtlpValue | None = None
 
 
-class OtlpFields(msgspec.Struct, omit_defaults=True, rename="camel"):
+class OtlpFields(msgspec.Struct, omit_defaults=True, gc=False, rename="camel"):
     """Names and values in a value."""
 
     values: list[OtlpAttribute] = []
