@@ -13,7 +13,7 @@ from random import Random
 
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.planted_faults import Rates
-from tests.support.scripts import Body, prompt_of
+from tests.support.scripts import Body, fenced, prompt_of
 
 from ragstone.config import Settings, load_settings
 
@@ -135,9 +135,3 @@ class Script:
         if "SECOND:" in prompt:
             return matches != self.happens(rates.second, "second", about)
         return not self.happens(rates.harsh, about) if matches else self.happens(rates.lenient, about)
-
-
-def fenced(name: str, prompt: str) -> str:
-    """Return the text of an input as the prompt shows it."""
-    found = re.search(rf"<{name} \w+>\n(.*?)\n</{name} \w+>", prompt, re.DOTALL)
-    return found[1] if found else ""

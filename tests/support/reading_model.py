@@ -3,6 +3,7 @@
 import re
 
 import msgspec
+from tests.support import scripts
 
 from ragstone.llm import Prompt, Reply
 from ragstone.records import Usage
@@ -10,8 +11,7 @@ from ragstone.records import Usage
 
 def fenced(name: str, prompt: Prompt) -> str:
     """Return the text of an input as the prompt shows it."""
-    found = re.search(rf"<{name} \w+>\n(.*?)\n</{name} \w+>", prompt.messages[-1].content, re.DOTALL)
-    return found[1] if found else ""
+    return scripts.fenced(name, prompt.messages[-1].content)
 
 
 class ReadingModel:

@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable
 
 import msgspec
-from tests.support.scripted_writer import fenced
-from tests.support.scripts import Body, Script, fit_schema, prompt_of, say, schema_in
+from tests.support.scripts import Body, Script, fenced, fit_schema, prompt_of, say, schema_in
 
 from ragstone.flows.build.fact_writing import TOKENS_A_FACT
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from tests.support.scripts import Body, Script, fit_schema, prompt_of, schema_in
+from tests.support.scripts import Body, Script, fenced, fit_schema, prompt_of, schema_in
 
 SENTENCE = re.compile(r"[^.!?।。؟\n]{20,}[.!?।。؟]")
 
@@ -38,12 +38,6 @@ def writer(critic: Callable[[str], int] = lambda _question: 5) -> Script:
 
 
 write_questions = writer()
-
-
-def fenced(name: str, prompt: str) -> str:
-    """Return the text that stands between the tags of this name; empty where there is none."""
-    found = re.search(rf"<{name} \w+>\n(.*?)\n</{name} \w+>", prompt, re.DOTALL)
-    return found[1] if found else ""
 
 
 def _drafts(schema: dict[str, Any], prompt: str) -> list[dict[str, str]]:

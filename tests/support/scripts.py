@@ -124,6 +124,12 @@ def prompt_of(body: Body) -> str:
     return "\n".join(str(message["content"]) for message in body["messages"])
 
 
+def fenced(name: str, prompt: str) -> str:
+    """Return the text that stands between the tags of this name; empty where there is none."""
+    found = re.search(rf"<{name} \w+>\n(.*?)\n</{name} \w+>", prompt, re.DOTALL)
+    return found[1] if found else ""
+
+
 def schema_in(body: Body) -> dict[str, Any] | None:
     """Return the JSON Schema that the request asks for, in whichever way."""
     form = (body.get("response_format") or {}).get("json_schema") or {}

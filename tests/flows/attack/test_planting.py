@@ -311,27 +311,17 @@ async def set_verdicts(judge: Judge, echo: Echo, folder) -> tuple[list[str], lis
 # theirs by the same code.
 EACH_FORM = ["correctness", "relevance", "faithfulness", "same_answer"]
 THREE = ["the whole message", "all texts", "the objects in the texts"]
-ECHOED = [(name, echo) for name in ASKING for echo in (ECHOES if name in EACH_FORM else THREE)]
-
-
-@pytest.mark.parametrize(("name", "echo"), ECHOED)
-async def test_an_echo_of_what_is_judged_sets_no_verdict(name, echo, tmp_path):
-    set_ones, judgements = await set_verdicts(load_judge(name), ECHOES[echo], tmp_path)
-    assert set_ones == []
-    assert len(judgements) > 100
-
-
 VARIANTS = [
     "answered@token",
     "relevance@token",
     "rubric@scale=0-100,shots=0",
     "correctness@samples=3,temperature=0.5",
 ]
+ECHOED = [(name, echo) for name in (*ASKING, *VARIANTS) for echo in (ECHOES if name in EACH_FORM else THREE)]
 
 
-@pytest.mark.parametrize("echo", THREE)
-@pytest.mark.parametrize("name", VARIANTS)
-async def test_nor_does_it_for_variants(name, echo, tmp_path):
+@pytest.mark.parametrize(("name", "echo"), ECHOED)
+async def test_an_echo_of_what_is_judged_sets_no_verdict(name, echo, tmp_path):
     set_ones, judgements = await set_verdicts(load_judge(name), ECHOES[echo], tmp_path)
     assert set_ones == []
     assert len(judgements) > 100

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.support.fake_openai import FakeOpenAI
-from tests.support.scripted_writer import fenced, write_questions, writer
-from tests.support.scripts import Body, always, fail, in_turn, prompt_of, say, schema_in
+from tests.support.scripted_writer import write_questions, writer
+from tests.support.scripts import Body, always, fail, fenced, in_turn, prompt_of, say, schema_in
 
 from ragstone.config import BuildSection, ModelSettings, Settings, choose
 from ragstone.dataset.placing import place_evidence
