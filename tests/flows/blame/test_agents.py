@@ -111,3 +111,9 @@ def test_expected_steps_of_another_form_are_refused_by_name(agent, expected, say
     with pytest.raises(DataError, match=f"expected steps of 9 questions cannot be read.*\n  sound: .*{says}"):
         ragstone.blame(folder)
     assert not (folder / "blame.json").exists()
+
+
+def test_rows_without_steps_may_have_anything_in_such_columns(agent):
+    rows = {"plain": (None, WRONG), "other": (None, RIGHT)}
+    [system] = ragstone.blame(agent("weather(Nakuru)", rows)).systems
+    assert system.n_lost == 1

@@ -150,7 +150,7 @@ def test_dataset_and_judge_go_before_the_steps():
         (AgentSteps(), "No call failed, and it is unknown whether a result holds the reference."),
         (
             AgentSteps(expected=True, holds=False),
-            "The expected calls were made, none failed, and no result holds the reference.",
+            "No expected call is missing or failed, and no result holds the reference.",
         ),
     ],
 )

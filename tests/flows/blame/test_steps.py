@@ -82,6 +82,9 @@ def test_without_expected_calls_a_failure_counts_that_no_later_call_of_the_tool_
         'weather({"place":"Nakuru"}) failed: timeout; no later call of this tool did better.'
     )
     assert told(weather(error="timeout"), weather("Cusco", result="dry")).failed is None
+    assert told(weather(error="")).failed.because.startswith(
+        'weather({"place":"Nakuru"}) failed: no reason is given;'
+    )
     lasting = told(weather(result="dry"), weather(error="timeout"), Step(tool="crops", result="deep"))
     assert lasting.failed.cause == "tool failed"
     assert told(weather(error="timeout"), expected=[]).failed is None  # nothing was needed

@@ -143,7 +143,7 @@ def _steps(facts: PointFacts) -> Assigned | None:
         return _of_step(steps.failed)
     if facts.found is False or _in_hand(facts) is not None:
         return None
-    taken = "The expected calls were made, none failed" if steps.expected else "No call failed"
+    taken = "No expected call is missing or failed" if steps.expected else "No call failed"
     held = "no result holds" if steps.holds is False else "it is unknown whether a result holds"
     return Assigned("cannot tell", "cannot tell", f"{taken}, and {held} the reference.")
 

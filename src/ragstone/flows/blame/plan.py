@@ -13,10 +13,10 @@ from ragstone.dataset.placing import place_evidence
 from ragstone.engine.digests import digest_of
 from ragstone.engine.manifest import FILE
 from ragstone.errors import ConfigError, DataError, nearest, plural
+from ragstone.flows.blame.steps import read_steps
 from ragstone.judging import Judge, MetricSummary, load_judge
 from ragstone.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.judging.leaves import model_name
-from ragstone.judging.trajectory import expected_calls
 from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.report.findings import headlines
 from ragstone.report.run import read_summary
@@ -279,11 +279,11 @@ def _check_prompt(manifest: Mapping[str, Any], of_run: Settings, settings: Setti
 
 
 def _check_expected(run: BlamedRun) -> None:
-    """Refuse rows whose expected steps cannot be read, all that are so together."""
+    """Refuse rows with steps whose expected steps cannot be read, all that are so together."""
     wrong: dict[str, str] = {}
     for row in with_columns(run.answers, run.questions):
         try:
-            expected_calls(row)
+            read_steps(row)
         except ValueError as mistake:
             wrong.setdefault(row.question_id, str(mistake))
     if wrong:

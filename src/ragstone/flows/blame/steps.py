@@ -83,7 +83,7 @@ def _departure(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> StepF
         if call.arguments is not None and differences(call.arguments, bare[place].arguments):
             return StepFault("wrong arguments", f"{needed}; the agent called {_called(step)}.")
         if step.error is not None:
-            return StepFault("tool failed", f"{needed}; it was called, and failed: {short(step.error)}.")
+            return StepFault("tool failed", f"{needed}; it was called, and {_failure(step)}.")
     return None
 
 
@@ -94,7 +94,7 @@ def _lasting(steps: Sequence[Step]) -> StepFault | None:
     step = next(compress(steps, lasting), None)
     if step is None:
         return None
-    said = f"{_called(step)} failed: {short(step.error or '')}; no later call of this tool did better."
+    said = f"{_called(step)} {_failure(step)}; no later call of this tool did better."
     return StepFault("tool failed", said)
 
 
@@ -118,6 +118,10 @@ def telling_result(answer: Answer) -> str:
 
 def _fruitful(answer: Answer) -> list[Step]:
     return [step for step in answer.steps or () if step.result and step.error is None]
+
+
+def _failure(step: Step) -> str:
+    return f"failed: {short(step.error or 'no reason is given')}"
 
 
 def _called(step: Step) -> str:
