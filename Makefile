@@ -72,6 +72,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python -m benchmarks.blame
+	$(BIN)/python -m benchmarks.blame_agents
 	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python benchmarks/judges.py
 	$(BIN)/python -m benchmarks.stack

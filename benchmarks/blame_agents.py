@@ -8,7 +8,7 @@ another tool is called, an argument is another one, the tool fails, the reply is
 brought, the document is not found. All that is one sheet, which a judge that compares figures and words
 scores and `ragstone.blame` explains, with the expected steps in the questions and without. A trial draws
 QUESTIONS of the questions, gives a share of them the planted fault and a few each of the others, and counts
-causes. The table of causes by fault first, then 200 trials of each; about two minutes on one core.
+causes. The table of causes by fault first, then 200 trials of each; some three minutes on one core.
 """
 
 import asyncio
