@@ -12,6 +12,7 @@ from ragstone.judging.judge import parse_judge
 from ragstone.judging.lexical import repeats_itself
 from ragstone.judging.render import gather_inputs
 from ragstone.records import Answer, Context, Question, Step, Turn
+from ragstone.tables import read_rows, write_rows
 from ragstone.tables.interchange.conversations import NO_REPLY
 
 CALL = Step(tool="weather", arguments={"place": "Nakuru"}, result="rain")
@@ -72,6 +73,16 @@ def test_what_is_no_conversation_and_what_is_a_reply_already_stay_as_they_are():
     alone = Answer(question_id="q", answer="a")
     replies = list(replies_of(ROW))
     assert list(every_reply([alone, *replies])) == [alone, *replies]
+
+
+def test_a_reply_keeps_its_own_steps_when_it_is_written_and_read(tmp_path):
+    more = msgspec.structs.replace(
+        ROW, turns=[*ROW.turns, Turn("user", "Thanks."), Turn("assistant", "Bye.")]
+    )
+    replies = list(replies_of(more))
+    assert [row.steps for row in replies] == [[CALL], [FAILED], []]
+    write_rows(tmp_path / "replies.jsonl", replies, Answer)
+    assert [*read_rows(tmp_path / "replies.jsonl", Answer)] == replies
 
 
 def test_a_conversation_without_replies_is_a_row_that_says_so():

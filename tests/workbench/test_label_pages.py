@@ -118,7 +118,7 @@ def test_labelling_is_blind(run, people, olga):
             assert ">bo<" not in reply.text
             assert '"bo"' not in reply.text
     shown = msgspec.json.decode(pages[3].content)
-    assert set(shown) == {"place", "question", "answer", "error", "references", "contexts", "given"}
+    assert set(shown) == {"place", "question", "answer", "error", "references", "contexts", "given", "turns"}
 
 
 def test_systems_and_means_are_shown_when_ones_own_items_are_done(run, people, olga):

@@ -104,6 +104,7 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
 
     PLACE is that of the turn in the conversation, from 1. The question is the user's last message before it.
     Contexts and steps are its own; a turn that only calls tools is no reply, its steps are those of the next.
+    Where others call tools, a reply that calls none has an empty list of steps.
     What the row tells of its answer (contexts, reference) is told of the last reply. Where the application
     failed, that is a reply behind the last turn, with the error. An answer without turns, and one that is a
     reply already, is yielded as it is; a conversation without any reply as one row that says so.
@@ -112,17 +113,19 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
         yield answer
         return
     question: str | None = None
-    steps: list[Step] = []
+    calls = any(turn.tool_calls for turn in answer.turns)
+    steps: list[Step] | None = [] if calls else None
     last: Answer | None = None
     for place, turn in enumerate(answer.turns, 1):
         if turn.role == "user":
-            question, steps = turn.content, []
-        steps += turn.tool_calls or ()
+            question, steps = turn.content, [] if calls else None
+        if steps is not None:
+            steps += turn.tool_calls or ()
         if turn.role == "assistant" and (turn.content or not turn.tool_calls):
             if last is not None:
                 yield last
             last = _reply(answer, place, turn, question, steps)
-            steps = []
+            steps = [] if calls else None
     if last is None:
         yield msgspec.structs.replace(answer, answer="", error=answer.error or NO_REPLY)
     elif answer.error is not None:
@@ -134,7 +137,7 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
         yield msgspec.structs.replace(last, contexts=contexts, reference=answer.reference)
 
 
-def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: list[Step]) -> Answer:
+def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: list[Step] | None) -> Answer:
     before = (answer.turns or [])[max(0, place - HISTORY) : place - 1]
     told = dict(answer.metadata or {}) | {CONVERSATION: answer.question_id, TURN: place}
     if place > HISTORY and (role := role_of(answer)):
@@ -146,7 +149,7 @@ def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: 
         answer=turn.content,
         contexts=turn.contexts,
         turns=[*before, turn],
-        steps=steps or None,
+        steps=steps,
         tags=answer.tags,
         metadata=told,
     )

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.records import Answer, Question, Verdict, references
+from ragstone.records import Answer, Question, Role, Verdict, references
 from ragstone.report.asked import AskedCall
 from ragstone.report.run import Run
 
@@ -83,10 +83,22 @@ class StepShown(ShownView, frozen=True):
     thought: str | None = None
 
 
+class TurnShown(ShownView, frozen=True):
+    """A turn. place: in the conversation, from 1. judged: whether it is the reply that was judged."""
+
+    place: int
+    role: Role
+    content: str
+    contexts: list[str] | None = None
+    steps: list[StepShown] | None = None
+    judged: bool | None = None
+
+
 class AnswerShown(ShownView, frozen=True):
     """An answer. contexts: absent if the sheet does not say; empty if the system was given nothing.
 
-    steps: the first of n_steps calls; absent if the sheet says nothing of them.
+    steps: the first of n_steps calls; absent if the sheet says nothing of them. turns: the last of its
+    conversation.
     """
 
     system: str
@@ -94,6 +106,7 @@ class AnswerShown(ShownView, frozen=True):
     contexts: list[EvidenceView] | None = None
     steps: list[StepShown] | None = None
     n_steps: int = 0
+    turns: list[TurnShown] | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
     error: str | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence, Set
 import msgspec
 
 from ragstone.experiments.blame import Caused
-from ragstone.records import Answer, Judgement, Question, Ranking, Step, references
+from ragstone.records import Answer, Judgement, Question, Ranking, references
 from ragstone.report.asked import AskedCall
 from ragstone.report.embedded import (
     DETAILS_A_BLOCK,
@@ -27,7 +27,6 @@ from ragstone.report.embedded import (
     Prompts,
     RankingShown,
     ShownView,
-    StepShown,
     embed_prompts,
     packed,
     question_ids,
@@ -35,13 +34,13 @@ from ragstone.report.embedded import (
 from ragstone.report.render.html import script_json
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
+from ragstone.report.thread import step_shown, thread_shown
 from ragstone.report.wording import caution
 from ragstone.retrieval.evaluate import ranked_documents
 
 PREVIEW = 160  # characters of an answer that a line of the list shows
 PASSAGES_A_BLOCK = 400
-SHOWN_STEPS = 100  # calls of an agent, each with so many characters of its result
-LONGEST_RESULT = 4000
+SHOWN_STEPS = 100  # calls of an agent
 PLAIN_BYTES = 10_000_000  # of details and passages; above, they are compressed and leave room for prompts
 MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 
@@ -220,29 +219,17 @@ class _Join:
             document = context.document_id or (chunk.document_id if chunk else None)
             number = self.number(document, context.id, context.text)
             places.append(EvidenceView(passage=number, score=context.score, relevant=document in relevant))
+        steps = [step_shown(one, self.cut) for one in (row.steps or ())[:SHOWN_STEPS]]
         return AnswerShown(
             system=row.system,
             answer=self.cut(row.answer),
             contexts=None if row.contexts is None else places,
-            steps=None if row.steps is None else [self.step(one) for one in row.steps[:SHOWN_STEPS]],
+            steps=None if row.steps is None else steps,
             n_steps=len(row.steps or ()),
+            turns=thread_shown(row, self.cut),
             latency_s=row.latency_s,
             cost_usd=row.cost_usd,
             error=self.short(row.error),
-        )
-
-    def step(self, row: Step) -> StepShown:
-        given = (
-            f"{name}: {one if isinstance(one, str) else msgspec.json.encode(one, enc_hook=str).decode()}"
-            for name, one in row.arguments.items()
-        )
-        return StepShown(
-            tool=row.tool,
-            arguments=self.short(", ".join(given)),
-            result=self.short(_cut(row.result or "", LONGEST_RESULT)),
-            error=self.short(row.error),
-            seconds=row.seconds,
-            thought=self.short(row.thought),
         )
 
     def ranking(self, row: Ranking, relevant: Set[str]) -> RankingShown:

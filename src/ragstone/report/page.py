@@ -16,7 +16,7 @@ from ragstone.report.run_report import pull_request_document, run_document
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import STATUS_WORDS, caution, count, plural
 
-SCRIPTS = ("rows.js", "elements.js", "opened.js", "filter.js", "line.js", "list.js")
+SCRIPTS = ("rows.js", "elements.js", "thread.js", "opened.js", "filter.js", "line.js", "list.js")
 
 
 def write_report(run: Path, *, bounds: bool = False) -> Path:

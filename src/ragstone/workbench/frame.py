@@ -165,6 +165,7 @@ OF_REPORT = frozenset(
         "page.css",
         "elements.js",
         "opened.js",
+        "thread.js",
         "line.js",
         "charts.js",
     }

@@ -16,6 +16,8 @@ from ragstone.corpus.sentences import sentence_spans
 from ragstone.errors import DataError
 from ragstone.judging.matching import words
 from ragstone.records import Answer, references
+from ragstone.report.embedded import TurnShown
+from ragstone.report.thread import thread_shown
 
 MOST_MARKED = 3  # sentences of all contexts together
 LEAST_SHARE = 0.3  # of the answer's words that a marked sentence must hold
@@ -54,6 +56,7 @@ class ItemShown(msgspec.Struct, frozen=True, kw_only=True):
     references: list[str]
     contexts: list[Highlighted]
     given: OwnMark | None
+    turns: list[TurnShown] | None = None
 
 
 def shown(
@@ -68,6 +71,7 @@ def shown(
         references=[] if queue.reference == "hidden" else references(text),
         contexts=contexts,
         given=given,
+        turns=thread_shown(text, str),
     )
 
 

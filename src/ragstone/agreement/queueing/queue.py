@@ -14,6 +14,7 @@ from ragstone.agreement.pairing import ADJUDICATOR
 from ragstone.agreement.queueing.choosing import AnswerDraw, DrawnAnswer, choose
 from ragstone.errors import DataError, nearest
 from ragstone.judging.classify import ClassifyJudge
+from ragstone.judging.conversation import reply_notes
 from ragstone.judging.examples import of_criterion
 from ragstone.judging.fields import Example as JudgeExample
 from ragstone.judging.fields import PromptedJudge
@@ -368,6 +369,7 @@ def _text(row: Answer, material: Material) -> Answer:
     """Return an answer with all that its annotator reads, and nothing else."""
     question = material.questions.get(row.question_id)
     passages = [*material.evidence.get(row.question_id, ())]
+    notes = ({EVIDENCE: passages} if passages else {}) | reply_notes(row)
     reference = references(row) or (references(question) if question else [])
     return Answer(
         question_id=row.question_id,
@@ -378,5 +380,6 @@ def _text(row: Answer, material: Material) -> Answer:
         reference=reference[0] if len(reference) == 1 else reference or None,
         contexts=row.contexts,
         tags=_tags(row, material.questions),
-        metadata={EVIDENCE: passages} if passages else None,
+        turns=row.turns,
+        metadata=notes or None,
     )

@@ -5,6 +5,7 @@ function openedElement(line) {
     answersElement(detail),
     causesElement(detail),
     judgementsElement(line, detail),
+    detail.answers.map(({ turns }) => turns && threadElement(turns)),
     detail.answers.map((answer) => stepsElement(answer, detail)),
     detail.answers.map((answer) => contextsElement(answer, detail)),
     evidenceElement(detail),
@@ -102,14 +103,6 @@ function stepsElement({ steps, n_steps: n, system }, detail) {
   return el("div", {}, el("h3", {}, "Steps" + (detail.answers.length > 1 ? ` of ${system}` : "")),
     el("ol", { class: "statements" }, steps.map(stepElement)),
     n > steps.length ? el("p", { class: "muted" }, `And ${n - steps.length} more.`) : steps.length ? null : el("p", { class: "muted" }, "No tool was called."));
-}
-function stepElement({ tool, arguments: given, result = "", error, seconds, thought = "" }) {
-  return el("li", { class: error === undefined ? null : "unsupported" },
-    el("div", { class: "muted small", dir: "auto" }, thought),
-    el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, given),
-    seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`),
-    error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error)),
-    result.length > 300 ? el("details", {}, el("summary", { class: "muted", dir: "auto" }, result.slice(0, 160) + "…"), text(result)) : result && text(result));
 }
 function contextsElement(answer, detail) {
   if (answer.contexts === undefined) return null;

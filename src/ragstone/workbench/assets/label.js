@@ -88,6 +88,8 @@ function showCount() {
 function draw(item) {
   const place = item.place, own = given[place];
   at("question").textContent = item.question ?? "(no question)";
+  at("thread").replaceChildren(...(item.turns ? [threadElement(item.turns)] : []));
+  at("thread").hidden = !item.turns;
   at("answer").textContent = item.answer || (item.error ? "(the system failed and gave no answer)" : "(an empty answer)");
   fill(at("references"), item.references, "p");
   at("reference").hidden = !item.references.length;

@@ -1,0 +1,26 @@
+// ---- a conversation, and the calls of tools in it: as reports, runs and the labelling page show them
+
+const SPEAKER = { system: "System", user: "User", assistant: "Assistant", tool: "Tool" };
+/** turns: the last ones of the conversation; the reply that was judged is marked. */
+function threadElement(turns) {
+  const before = turns[0].place - 1;
+  return el("details", { class: "thread", open: true },
+    el("summary", {}, "Conversation", el("span", { class: "muted" }, turns.length === 1 ? " · 1 turn" : ` · ${turns.length} turns`)),
+    before ? el("p", { class: "muted small" }, before === 1 ? "1 turn before is not shown." : `${before} turns before are not shown.`) : null,
+    el("ol", { class: "turns" }, turns.map(turnElement)));
+}
+function turnElement({ place, role, content, contexts, steps, judged }) {
+  return el("li", { value: place, class: judged ? role + " judged-turn" : role },
+    el("span", { class: "muted small" }, SPEAKER[role] ?? role), judged ? [" ", el("span", { class: "caution small" }, "judged reply")] : null,
+    content ? text(content) : steps ? null : el("p", { class: "muted" }, "(empty)"),
+    steps ? el("ul", { class: "statements" }, steps.map(stepElement)) : null,
+    contexts ? el("details", {}, el("summary", { class: "muted small" }, `Contexts given (${contexts.length})`), el("ol", {}, contexts.map((one) => el("li", { class: "text", dir: "auto" }, one)))) : null);
+}
+function stepElement({ tool, arguments: given, result = "", error, seconds, thought = "" }) {
+  return el("li", { class: error === undefined ? null : "unsupported" },
+    el("div", { class: "muted small", dir: "auto" }, thought),
+    el("b", {}, el("bdi", {}, tool)), " ", el("bdi", {}, given),
+    seconds === undefined ? null : el("span", { class: "muted small" }, ` · ${round(seconds)} s`),
+    error === undefined ? null : el("div", {}, el("b", {}, "Failed: "), el("bdi", {}, error)),
+    result.length > 300 ? el("details", {}, el("summary", { class: "muted", dir: "auto" }, result.slice(0, 160) + "…"), text(result)) : result && text(result));
+}
