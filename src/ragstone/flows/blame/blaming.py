@@ -23,6 +23,7 @@ from ragstone.report.blame import BLAME, CAUSES, BlameSummary, digests
 from ragstone.report.page import write_markdown, write_report
 from ragstone.report.wording import number, plural
 from ragstone.tables import held, write_rows
+from ragstone.tables.storage import put_bytes
 from ragstone.version import __version__
 
 NO_SECOND = (
@@ -240,8 +241,8 @@ async def _blame(plan: BlamePlan, how: SessionOptions) -> BlameSummary:
         )
         write_rows(folder / ANSWERS, blamed.answers, Answer, force=True)
         write_rows(folder / JUDGEMENTS, blamed.judgements, Judgement, force=True)
-        _write(folder / CAUSES, b"".join(msgspec.json.encode(row) + b"\n" for row in blamed.causes))
-        _write(folder / BLAME, msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        put_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in blamed.causes), folder / CAUSES)
+        put_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2), folder / BLAME)
         write_report(folder)
         write_markdown(folder)
     return msgspec.structs.replace(summary, calls=session.calls())
@@ -345,9 +346,3 @@ def _models(plan: BlamePlan) -> dict[str, str]:
         "second judge": plan.second_model,
     }
     return {role: name for role, name in roles.items() if name and name != NO_MODEL}
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_bytes(content)
-    partial.replace(path)

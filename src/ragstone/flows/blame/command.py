@@ -1,15 +1,12 @@
 """`ragstone blame`: a finished run -> where its lost points went."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.printing import say, show_found
-
-if TYPE_CHECKING:
-    pass
 
 Again = Annotated[
     str | None,

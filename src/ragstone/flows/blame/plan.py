@@ -19,7 +19,7 @@ from ragstone.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.report.findings import headlines
-from ragstone.report.run import read_summary
+from ragstone.report.run import read_manifest, read_summary
 from ragstone.report.summary import RunSummary
 from ragstone.retrieval.relevance import same_documents
 from ragstone.stages.notes import evidence_notes
@@ -86,7 +86,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     the run has not, for a second one that is the first, for judges or prompts that have changed since;
     DataError for a folder that is no run, one without questions, and where nothing was scored.
     """
-    summary, manifest = read_summary(folder), _manifest(folder)
+    summary, manifest = read_summary(folder), read_manifest(folder / FILE) or {}
     of_run, notes = _settings_of_run(settings, manifest)
     run = read_blamed(folder, summary, of_run)
     leads = _leads(run.summary, settings.blame.judge)
@@ -146,17 +146,6 @@ def read_blamed(folder: Path, summary: RunSummary, settings: Settings) -> Blamed
 
 def _rows(path: Path, row_type: type[RowT]) -> Sequence[RowT]:
     return list(read_rows(path, row_type)) if path.is_file() else []
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / FILE
-    if not path.is_file():
-        return {}
-    try:
-        found: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as mistake:
-        raise DataError(f"{path}: not a JSON object ({mistake}). Restore it, or run again.") from None
-    return found
 
 
 def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[Settings, list[str]]:
