@@ -15,9 +15,11 @@ from ragstone.tables.interchange.values import (
     contexts_in,
     count_in,
     decoded,
+    id_in,
     notes_in,
     objects_in,
     seconds_at,
+    seconds_between,
 )
 
 _KINDS: Mapping[str, Kind] = {
@@ -51,7 +53,7 @@ def _trace(number: int, raw: Mapping[str, Any]) -> TraceStep:
     made = messages_of(raw.get("output"))
     return TraceStep(
         number=number,
-        trace=_id(raw.get("id")),
+        trace=id_in(raw.get("id")),
         kind="trace",
         asked=asked_in(raw.get("input"), messages_of(raw.get("input"))),
         answered=answered_in(raw.get("output"), made),
@@ -70,17 +72,17 @@ def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
     begun = seconds_at(raw.get("startTime", raw.get("start_time")))
     ended = seconds_at(raw.get("endTime", raw.get("end_time")))
     latency = amount_in(raw.get("latency"))
-    if latency is None and begun is not None and ended is not None:
-        latency = max(0.0, round(ended - begun, 6))
+    if latency is None:
+        latency = seconds_between(begun, ended)
     given, made = ([] if kind == "tool" else messages_of(raw.get(side)) for side in ("input", "output"))
     told = {"tool": raw.get("name"), "arguments": decoded(raw.get("input")), "result": raw.get("output")}
     names = ("providedModelName", "provided_model_name", "model")
     return TraceStep(
         number=number,
-        trace=_id(raw.get("traceId", raw.get("trace_id"))),
-        id=_id(raw.get("id")),
-        parent=_id(raw.get("parentObservationId", raw.get("parent_observation_id"))),
-        name=_id(raw.get("name")),
+        trace=id_in(raw.get("traceId", raw.get("trace_id"))),
+        id=id_in(raw.get("id")),
+        parent=id_in(raw.get("parentObservationId", raw.get("parent_observation_id"))),
+        name=id_in(raw.get("name")),
         kind=kind,
         asked=None if kind == "tool" else asked_in(raw.get("input"), given),
         answered=None if kind == "tool" else answered_in(raw.get("output"), made),
@@ -123,10 +125,6 @@ def _kind(raw: Mapping[str, Any]) -> Kind:
     if told == "SPAN" and "retriev" in str(raw.get("name")).casefold():
         return "retriever"
     return _KINDS.get(told, "other")
-
-
-def _id(value: object) -> str | None:
-    return str(value) if value else None
 
 
 def _error(raw: Mapping[str, Any]) -> str | None:

@@ -18,10 +18,12 @@ from ragstone.tables.interchange.values import (
     count_in,
     decoded,
     fields_in,
+    id_in,
     nested,
     notes_in,
     objects_in,
     seconds_at,
+    seconds_between,
 )
 
 Path = tuple[str, ...]
@@ -207,7 +209,7 @@ def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
     attributes = nested(span["attributes"])
     kind = _kind(attributes, span)
     begun, ended = seconds_at(span.get("start_time")), seconds_at(span.get("end_time"))
-    latency = None if begun is None or ended is None else max(0.0, round(ended - begun, 6))
+    latency = seconds_between(begun, ended)
     failed = str(span.get("status_code")).upper().endswith("ERROR")
     error = str(span.get("status_message") or "the span failed, and does not say why") if failed else None
     model = _first(attributes, _MODEL)
@@ -215,10 +217,10 @@ def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
     is_tool = kind == "tool"
     return TraceStep(
         number=number,
-        trace=_id(span.get("trace_id")),
-        id=_id(span.get("span_id")),
-        parent=_id(span.get("parent_id")),
-        name=_id(span.get("name")),
+        trace=id_in(span.get("trace_id")),
+        id=id_in(span.get("span_id")),
+        parent=id_in(span.get("parent_id")),
+        name=id_in(span.get("name")),
         kind=kind,
         asked=None if is_tool else asked_in(_first(attributes, _VALUES["input"]), said["input"]),
         answered=None if is_tool else answered_in(_first(attributes, _VALUES["output"]), said["output"]),
@@ -267,10 +269,6 @@ def _notes(attributes: Mapping[str, Any]) -> dict[str, Any]:
         **given,
         **who,
     }
-
-
-def _id(value: object) -> str | None:
-    return str(value) if value else None
 
 
 def _messages(attributes: Mapping[str, Any], side: str) -> list[Any]:

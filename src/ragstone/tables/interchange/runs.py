@@ -15,9 +15,11 @@ from ragstone.tables.interchange.values import (
     count_in,
     decoded,
     fields_in,
+    id_in,
     notes_in,
     objects_in,
     seconds_at,
+    seconds_between,
 )
 
 _KINDS: Mapping[str, Kind] = {
@@ -117,7 +119,7 @@ def _step(
     notes: Mapping[str, Any],
 ) -> TraceStep:
     begun, ended = seconds_at(run.get("start_time")), seconds_at(run.get("end_time"))
-    latency = None if begun is None or ended is None else max(0.0, round(ended - begun, 6))
+    latency = seconds_between(begun, ended)
     failed = str(fields_in(error).get("message") or error) if error else None
     plain_notes = notes_in(notes)
     thread = next((str(plain_notes[name]) for name in _THREADS if name in plain_notes), None)
@@ -128,10 +130,10 @@ def _step(
     is_tool, is_model = kind == "tool", kind == "model"
     return TraceStep(
         number=number,
-        trace=_id(run.get("trace_id")),
-        id=_id(run.get("id")),
-        parent=_id(run.get("parent")),
-        name=_id(run.get("name")),
+        trace=id_in(run.get("trace_id")),
+        id=id_in(run.get("id")),
+        parent=id_in(run.get("parent")),
+        name=id_in(run.get("name")),
         kind=kind,
         asked=None if is_tool else asked_in(given, heard),
         answered=None if is_tool else answered_in(made, said),
@@ -158,7 +160,3 @@ def _called(run: Mapping[str, Any], given: Any, made: Any) -> dict[str, Any]:
         "arguments": decoded(arguments["input"]) if [*arguments] == ["input"] else given,
         "result": result["output"] if [*result] == ["output"] else made,
     }
-
-
-def _id(value: object) -> str | None:
-    return str(value) if value else None

@@ -277,6 +277,16 @@ def seconds_at(value: object) -> float | None:
     return seconds if _YEAR_1 <= seconds <= _YEAR_9999 else None
 
 
+def seconds_between(begun: float | None, ended: float | None) -> float | None:
+    """Return how long something took, to the microsecond and at least 0; None where an end is not known."""
+    return None if begun is None or ended is None else max(0.0, round(ended - begun, 6))
+
+
+def id_in(value: object) -> str | None:
+    """Return an id as text; None for none, and for an empty one."""
+    return str(value) if value else None
+
+
 _AS_GIVEN = ("arguments", "result", "value")  # attributes whose objects are what a tool was given or gave
 
 
