@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, BinaryIO, TextIO, cast
 
 import msgspec
 
-from ragstone.errors import DataError, optional_package
+from ragstone.errors import DataError, explaining, optional_package
 from ragstone.files.sheet import FileTable, numbered_names
 from ragstone.tables.cells import csv_reader, unguarded
 from ragstone.tables.interchange.recognise import is_result
@@ -218,13 +218,9 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
     with optional_package(f"reading {path}", "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    try:
+    what, fix = f"{url_of(path) or path}: cannot be read as Parquet", "Copy the file again, or make it again."
+    with explaining(what, fix, pa.ArrowInvalid, OSError):
         file = pq.ParquetFile(path if url_of(path) is None else open_bytes(path))
-    except (pa.ArrowInvalid, OSError) as mistake:
-        shown = url_of(path) or path
-        raise DataError(
-            f"{shown}: cannot be read as Parquet ({mistake}). Copy the file again, or make it again."
-        ) from None
     number = 0
     with file:
         for batch in file.iter_batches(batch_size=1024):
@@ -251,17 +247,16 @@ def _read_arrow(path: Path) -> Iterator[tuple[int, Any]]:
     with optional_package(f"reading {path}", "parquet"):
         import pyarrow as pa
     number = 0
-    try:
-        with open_bytes(path) as opened, pa.PythonFile(cast(io.IOBase, opened)) as file:
-            for batch in _arrow_batches(file):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
-    except (pa.ArrowInvalid, OSError) as mistake:
-        raise DataError(
-            f"{url_of(path) or path}: cannot be read as Arrow ({mistake}). Save it again, as Feather "
-            "version 2."
-        ) from None
+    what, fix = f"{url_of(path) or path}: cannot be read as Arrow", "Save it again, as Feather version 2."
+    with (
+        explaining(what, fix, pa.ArrowInvalid, OSError),
+        open_bytes(path) as opened,
+        pa.PythonFile(cast(io.IOBase, opened)) as file,
+    ):
+        for batch in _arrow_batches(file):
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
 
 
 FLAT = frozenset({".csv", ".tsv", ".xlsx"})

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import DataError, explaining
 from ragstone.records import Document, Row
 from ragstone.tables.journal import held
 from ragstone.tables.outputs import expect_output, may_write
@@ -115,13 +115,9 @@ def read_manifest(folder: Place) -> Manifest | None:
     place = below(folder, MANIFEST)
     if not any(one.name == MANIFEST for one in entries(folder)):
         return None
-    try:
-        with open_bytes(place) as file:
-            return msgspec.json.decode(file.read(), type=Manifest)
-    except (msgspec.DecodeError, OSError) as mistake:
-        raise DataError(
-            f"{place}: cannot be read ({mistake}). Give another folder, or remove this one."
-        ) from None
+    fix = "Give another folder, or remove this one."
+    with explaining(f"{place}: cannot be read", fix, msgspec.DecodeError, OSError), open_bytes(place) as file:
+        return msgspec.json.decode(file.read(), type=Manifest)
 
 
 def check_folder(folder: Place, *, force: bool) -> Manifest | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import explaining
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.asked import CALLS_FILE, AskedCall, read_asked
@@ -131,12 +131,9 @@ def _lines(paths: Mapping[str, Path], found: Iterable[tuple[int, int, int]]) -> 
 
 
 def _all(rows: Rows, kind: str, row_type: type[RowT]) -> list[RowT]:
-    try:
+    what = f"The {kind} of this run were changed while they were read"
+    with explaining(what, "Try again.", msgspec.DecodeError):
         return [msgspec.json.decode(line, type=row_type) for line in rows.get(kind, [])]
-    except msgspec.DecodeError as mistake:
-        raise DataError(
-            f"The {kind} of this run were changed while they were read ({mistake}). Try again."
-        ) from None
 
 
 PIECE_BYTES = 1 << 20
