@@ -37,7 +37,7 @@ from ragstone.tables.appending import Appender
 from ragstone.tables.journal import append_line
 
 TRACES = "traces"
-FILE_BYTES = 32_000_000  # a file that has changed is read anew as a whole
+FILE_BYTES = 8_000_000  # `watch --follow` reads a file that has changed anew as a whole, in 0.5 s
 LAST_WORDS = 8  # of a text that is cut: half an address would not be known as one
 
 
@@ -197,13 +197,12 @@ class TraceCollector:
         Raises DataError for what is no OTLP, MissingExtra for protobuf without its package, OSError where
         nothing can be written, see `problem`.
         """
-        loop = asyncio.get_running_loop()
+        loop, pool = asyncio.get_running_loop(), self._processes()
         try:
-            masked = await loop.run_in_executor(
-                self._processes(), mask_spans, body, encoding, self.section, self._own
-            )
+            masked = await loop.run_in_executor(pool, mask_spans, body, encoding, self.section, self._own)
         except BrokenProcessPool:
-            self._pool = None  # somebody has killed a process: the next request begins others
+            if self._pool is pool:  # somebody has killed a process: the next request begins others
+                self._pool = None
             raise OSError("what masks the spans was stopped") from None
         if masked.line:
             try:

@@ -1,6 +1,7 @@
 """The files of the log: rotated, of each process its own, whole after a kill, and honest when they fail."""
 
 import asyncio
+import datetime
 import errno
 import os
 import shutil
@@ -65,6 +66,18 @@ async def test_a_file_that_would_grow_too_big_is_followed_by_another(tmp_path: P
     sizes = [path.stat().st_size for path in files_in(tmp_path)]
     assert len(sizes) == 6
     assert max(sizes) <= 2500
+
+
+@pytest.mark.parametrize(("daily", "n_files"), [(True, 2), (False, 1)])
+async def test_a_new_day_begins_a_file_where_that_is_wanted(
+    tmp_path: Path, daily: bool, n_files: int
+) -> None:
+    appender = Appender(tmp_path, "x", 1 << 20, daily=daily)
+    late = NOW.replace(hour=23, minute=59)
+    for now in (late, late, late + datetime.timedelta(minutes=2)):
+        await appender.append(lambda: b"{}", now)
+    appender.close()
+    assert len(names_in(tmp_path)) == n_files
 
 
 async def test_a_row_longer_than_a_file_may_be_is_a_file(tmp_path: Path) -> None:
