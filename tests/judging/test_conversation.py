@@ -90,6 +90,12 @@ def test_a_conversation_without_replies_is_a_row_that_says_so():
     assert (row.question_id, row.answer, row.error) == ("c", "", NO_REPLY)
 
 
+def test_an_empty_reply_is_one_row():
+    turns = [Turn("user", "?"), Turn("assistant", "")]
+    [row] = replies_of(Answer(question_id="c", answer="", error=NO_REPLY, turns=turns))
+    assert (row.question_id, row.answer, row.error) == ("c#2", "", NO_REPLY)
+
+
 def test_a_failure_at_the_end_is_a_reply_behind_the_last_turn():
     turns = [Turn("assistant", "Hello."), Turn("user", "Rain?")]
     hello, failed = replies_of(

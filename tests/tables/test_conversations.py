@@ -146,6 +146,12 @@ def test_samples_of_ragas_with_many_turns(tmp_path):
         list(read_rows(path, Answer))
 
 
+def test_a_conversation_without_messages_is_a_row_that_says_so():
+    _, empty = parse_rows([{"id": "c", "messages": OPENAI}, {"id": "d", "messages": []}], Answer)
+    assert (empty.question_id, empty.answer, empty.turns) == ("d", "", [])
+    assert empty.error == "the conversation has no reply of the assistant"
+
+
 def test_conversations_that_end_with_the_same_words_are_not_one(tmp_path):
     path = tmp_path / "chats.jsonl"
     chats = [

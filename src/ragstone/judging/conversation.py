@@ -128,6 +128,8 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
             steps = [] if calls else None
     if last is None:
         yield msgspec.structs.replace(answer, answer="", error=answer.error or NO_REPLY)
+    elif answer.error == NO_REPLY:  # all that it says are empty turns
+        yield msgspec.structs.replace(last, error=NO_REPLY)
     elif answer.error is not None:
         yield last
         failed = _reply(answer, len(answer.turns) + 1, Turn("assistant"), question, steps)

@@ -16,7 +16,7 @@ from ragstone.tables.columns import as_contexts
 from ragstone.tables.interchange.marks import messages_in
 from ragstone.tables.interchange.messages import answer_call, plain_messages
 from ragstone.tables.interchange.values import content_in, objects_in, role_in, role_name
-from ragstone.tables.names import accepted_names
+from ragstone.tables.names import MESSAGES, accepted_names
 
 NO_REPLY = "the conversation has no reply of the assistant"
 _IDS = accepted_names(Answer, "question_id")
@@ -30,7 +30,7 @@ _DEEPEVAL = {"expectedOutcome": "reference", "expected_outcome": "reference"} | 
 def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield a row for each conversation; what is no object as it is, a role that is unknown as an error."""
     for number, raw in rows:
-        column = messages_in(raw) if isinstance(raw, dict) else None
+        column = (messages_in(raw) or _empty_in(raw)) if isinstance(raw, dict) else None
         if column is None:
             yield number, raw
             continue
@@ -39,6 +39,11 @@ def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator
             yield number, conversation_row(rest, turns_of(raw[column]))
         except ValueError as mistake:
             yield number, mistake
+
+
+def _empty_in(raw: Mapping[str, Any]) -> str | None:
+    """Return the name of the column that would hold messages, of a row of a conversation without any."""
+    return next((name for name in MESSAGES if raw.get(name) == []), None)
 
 
 def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
