@@ -2,6 +2,8 @@
 
 import gzip
 import json
+from datetime import date
+from pathlib import Path
 
 import pytest
 from tests.support.monitor_store import TAGS
@@ -11,6 +13,7 @@ from ragstone.errors import DataError
 from ragstone.monitor.logged import Masker
 from ragstone.monitor.reading import ReadCounts, new_rows, present_files, take_log
 from ragstone.monitor.store import MonitorStore
+from ragstone.monitor.use import read_use
 
 SECTION = MonitorSection(tags=TAGS)
 
@@ -260,6 +263,17 @@ def test_parquet_keeps_its_times(tmp_path):
     when = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     pq.write_table(pa.table({"question": ["Why?"], "time": [when]}), tmp_path / "a.parquet")
     assert Memory().read(tmp_path / "a.parquet") == [{"question": "Why?", "time": when}]
+
+
+def test_a_folder_of_spans_as_the_collector_writes_them_counts_calls_of_tools(tmp_path, store):
+    fixture = Path(__file__).parents[1] / "fixtures/interchange/agent-otlp.jsonl"
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    (folder / "traces-2026-11-01.jsonl").write_bytes(fixture.read_bytes())
+    assert take_log(store, [folder], SECTION, Masker(None)).new == 1
+    use = read_use(store.connection, date(2026, 11, 1)).whole
+    assert (use.calls, use.failed_share, use.latency_p50, use.tokens) == (2, 0.5, 3.0, 175)
+    assert use.conversations == 1
 
 
 def test_traces_are_answers_and_are_read_whole_when_spans_were_added(tmp_path):
