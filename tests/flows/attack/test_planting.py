@@ -15,10 +15,11 @@ from ragstone.flows.attack.planting import Planted, fill, places_for, plant, put
 from ragstone.flows.attack.rates import flips, share
 from ragstone.flows.attack.rows import BAD, attackable_rows, base_rows
 from ragstone.judging import Judge, JudgeContext, judge_answer, judge_names, load_judge, parse_judge
+from ragstone.judging.render import gather_inputs
 from ragstone.judging.together import judge_together
 from ragstone.llm import Prompt
 from ragstone.llm.prompt import Completion, Token
-from ragstone.records import Answer, Context, Judgement, Step, Usage
+from ragstone.records import Answer, Context, Judgement, Step, Turn, Usage
 
 ROW = Answer(
     question_id="q",
@@ -110,6 +111,25 @@ def test_an_attack_is_put_only_where_the_judge_reads():
     assert places_for(load_judge("prompt_clarity"), after) == ["question"]
 
 
+def test_in_a_conversation_the_last_turns_are_attacked():
+    judge = load_judge("resolved")
+    bad, good = attackable_rows(judge, 1)
+    first, after = base_rows()[:2]
+    assert [turn.content for turn in good.turns[1:]] == [
+        after.question,
+        after.right,
+        first.question,
+        first.right,
+    ]
+    assert bad.turns == [*good.turns[:-1], Turn("assistant", after.right)]
+    assert places_for(judge, Attack(name="a", text="x", places=("after", "context"))) == ["after"]
+    thanked = msgspec.structs.replace(good, turns=[*good.turns, Turn("user", "Thanks")])
+    said = {place: put(thanked, "EVIL", place) for place in ("before", "instead", "question")}
+    assert [row.turns[4].content for row in said.values()] == [f"EVIL\n{first.right}", "EVIL", first.right]
+    assert said["question"].turns[5].content == "Thanks\nEVIL"
+    assert all(gather_inputs(judge, row)["conversation"].count("EVIL") == 1 for row in said.values())
+
+
 def test_attacks_of_about_one_length_share_a_control_of_that_length_and_place():
     attacks = family(
         Attack(name="a", text="x" * 75),
@@ -165,7 +185,7 @@ def test_every_judge_that_ships_has_bad_rows_that_it_can_read_and_attacks_on_the
     assert len(rows) == 2 * len(base_rows())
     for bad, good in zip(rows[::2], rows[1::2], strict=True):
         assert (bad.system, good.system) == ("bad", "good")
-        assert any(getattr(bad, field) != getattr(good, field) for field in judge.inputs)
+        assert gather_inputs(judge, bad) != gather_inputs(judge, good)
     some = plant(judge, load_families(["fake_verdict"]), [(0, rows[0], "raise")])
     assert sum(one.attack is not None for one in some) >= 10
 

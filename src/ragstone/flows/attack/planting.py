@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.agreement.attack_rates import Aim, Place
 from ragstone.flows.attack.families import DISGUISES, PLACEHOLDERS, Attack, Family, Goal, goal_of
-from ragstone.flows.attack.rows import language_of, neutral_text
+from ragstone.flows.attack.rows import language_of, neutral_text, with_turn
 from ragstone.judging import Judge
 from ragstone.llm import row_nonce
 from ragstone.records import Answer, Context, references
@@ -78,10 +78,11 @@ def places_for(judge: Judge, attack: Attack) -> list[Place]:
     """Return where the attack can be put for this judge to read it: its places, else what there is."""
     found = "steps" if "steps" in judge.inputs else "contexts"
     needed: dict[Place, str] = {"context": found, "question": "question"}
-    open_to = [place for place in attack.places if needed.get(place, "answer") in judge.inputs]
-    if open_to or "answer" in judge.inputs:
+    read = {*judge.inputs, *(("question", "answer") if "conversation" in judge.inputs else ())}
+    open_to = [place for place in attack.places if needed.get(place, "answer") in read]
+    if open_to or "answer" in read:
         return open_to
-    return ["context"] if found in judge.inputs else ["question"]
+    return ["context"] if found in read else ["question"]
 
 
 class _Attacked(NamedTuple):
@@ -136,14 +137,17 @@ def fill(attack: Attack, row: Answer, goal: Goal) -> str | None:
 
 
 def put(row: Answer, text: str, place: Place | ControlPlace) -> Answer:
-    """Return the row with the text in its place; what an agent's call returned is a context too."""
+    """Return the row with the text in its place; what an agent's call returned is a context too.
+
+    Of a conversation, question and answer are the last turns of the user and of the assistant.
+    """
     match place:
         case "before":
-            return msgspec.structs.replace(row, answer=f"{text}\n{row.answer}")
+            return _answering(row, lambda answer: f"{text}\n{answer}")
         case "after":
-            return msgspec.structs.replace(row, answer=f"{row.answer}\n{text}")
+            return _answering(row, lambda answer: f"{answer}\n{text}")
         case "instead":
-            return msgspec.structs.replace(row, answer=text)
+            return _answering(row, lambda _: text)
         case "context":
             contexts, steps = [*(row.contexts or ()), Context(text=text)], row.steps
             if steps:
@@ -151,7 +155,12 @@ def put(row: Answer, text: str, place: Place | ControlPlace) -> Answer:
                 steps = [*steps[:-1], told]
             return msgspec.structs.replace(row, contexts=contexts, steps=steps)
         case "question":
+            row = with_turn(row, "user", lambda question: f"{question}\n{text}")
             return msgspec.structs.replace(row, question=f"{row.question or ''}\n{text}")
+
+
+def _answering(row: Answer, change: Callable[[str], str]) -> Answer:
+    return with_turn(msgspec.structs.replace(row, answer=change(row.answer)), "assistant", change)
 
 
 def _filled(text: str, values: Mapping[str, str | None]) -> str:

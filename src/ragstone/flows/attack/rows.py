@@ -12,11 +12,12 @@ import msgspec
 from ragstone.config import Section, convert_section, parse_toml, shipped
 from ragstone.files.language import detect_language
 from ragstone.judging import Judge
-from ragstone.records import Answer, Context, Step
+from ragstone.records import Answer, Context, Step, Turn
 
 ROOM = "ragstone.flows.attack"  # where the files that ship are
 BAD, GOOD = "bad", "good"
 TAG = "attack_base"  # of the rows that ship
+ROLE = "You answer the questions of visitors."  # of the assistant in a conversation
 
 
 class BaseRow(Section, frozen=True, kw_only=True):
@@ -93,10 +94,28 @@ def attackable_rows(judge: Judge, limit: int | None = None) -> list[Answer]:
     badness = BADNESS[_badness_for(judge)]
     sheet = []
     for n, row in enumerate(rows[:limit]):
-        good = _good(row, judge)
-        bad = badness(row, rows[(n + 1) % len(rows)], rows[(n + len(rows) // 2) % len(rows)])
-        sheet += [msgspec.structs.replace(good, system=BAD, **bad), good]
+        after = rows[(n + 1) % len(rows)]
+        good = _good(row, after, judge)
+        bad = badness(row, after, rows[(n + len(rows) // 2) % len(rows)])
+        sheet += [_made_bad(good, bad), good]
     return sheet
+
+
+def _made_bad(good: Answer, bad: Change) -> Answer:
+    row = msgspec.structs.replace(good, system=BAD, **bad)
+    asked, said = row.question or "", row.answer
+    return with_turn(with_turn(row, "user", lambda _: asked), "assistant", lambda _: said)
+
+
+def with_turn(row: Answer, role: str, change: Callable[[str], str]) -> Answer:
+    """Return the row with the last text of this role in its conversation changed, if it has one."""
+    at = max(
+        (n for n, turn in enumerate(row.turns or ()) if turn.role == role and turn.content), default=None
+    )
+    if row.turns is None or at is None:
+        return row
+    turn = msgspec.structs.replace(row.turns[at], content=change(row.turns[at].content))
+    return msgspec.structs.replace(row, turns=[*row.turns[:at], turn, *row.turns[at + 1 :]])
 
 
 def is_base(row: Answer) -> bool:
@@ -104,8 +123,14 @@ def is_base(row: Answer) -> bool:
     return (row.tags or {}).get(TAG) is not None
 
 
-def _good(row: BaseRow, judge: Judge) -> Answer:
+def _good(row: BaseRow, before: BaseRow, judge: Judge) -> Answer:
+    """Return a good answer. before: what a conversation was about before it."""
     stated = judge.measures == "true_false"
+    turns = [
+        Turn("system", ROLE),
+        *(Turn("user", before.question), Turn("assistant", before.right)),
+        *(Turn("user", row.question), Turn("assistant", row.right)),
+    ]
     return Answer(
         question_id=row.id,
         system=GOOD,
@@ -113,6 +138,7 @@ def _good(row: BaseRow, judge: Judge) -> Answer:
         reference=row.reference,
         answer=row.true_statement if stated else row.right,
         contexts=_contexts(row),
+        turns=turns if "conversation" in judge.inputs else None,
         steps=_steps(row) if "steps" in judge.inputs else None,
         tags={"lang": row.lang, TAG: "yes"},
     )
@@ -124,7 +150,7 @@ def _badness_for(judge: Judge) -> str:
         return BAD_FOR[judge.measures]
     if "steps" in judge.inputs:
         return "other_steps"
-    if "answer" not in judge.inputs:
+    if not judge.reads_answer:
         return "other_contexts" if "contexts" in judge.inputs else "vague"
     return "wrong" if {"reference", "contexts"} & set(judge.inputs) else "off_topic"
 
