@@ -111,6 +111,22 @@ def test_a_trace_in_two_files_is_one_and_another_is_not_mixed_in(tmp_path):
     assert find_trace([two, one], "ab" * 16) is None
 
 
+def test_a_list_of_messages_is_shown_as_what_the_user_asked(tmp_path):
+    messages = '[{"role": "user", "parts": [{"type": "text", "content": "Will it rain?"}]}]'
+    path = file_of(tmp_path, request(span(1, gen_ai__input__messages=messages)))
+    assert [one.asked for one in newest_traces([path], 0, 5)[0]] == ["Will it rain?"]
+
+
+def test_ids_in_anybodys_file_may_be_any(tmp_path):
+    body = request(span(1), span(2, parent=1)).replace(TRACE.encode(), b"conversation 7")
+    [found], _ = newest_traces([file_of(tmp_path, body)], 0, 5)
+    assert found.id == "conversation 7"
+    assert shape(find_trace([tmp_path / "traces-1.jsonl"], "conversation 7")) == [
+        ("step 1", 0),
+        ("step 2", 1),
+    ]
+
+
 def test_lines_that_are_no_traces_are_passed_over_and_one_indented_object_is_read(tmp_path):
     torn = file_of(tmp_path, request(span(1)), b"{torn", b'{"resourceLogs": []}')
     assert len(find_trace([torn], TRACE).rows) == 1

@@ -6,7 +6,7 @@ of traces here understands. What the protocol does not know is dropped, as it as
 
 import functools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -100,6 +100,14 @@ class OtlpSpan(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel")
     status: OtlpStatus | None = None
 
 
+class StoredSpan(OtlpSpan):
+    """A span in a file, which may be anybody's: its ids are as they are."""
+
+    trace_id: Annotated[str, msgspec.Meta(min_length=1)]
+    span_id: Annotated[str, msgspec.Meta(min_length=1)]
+    parent_span_id: str | None = None
+
+
 class OtlpSource(msgspec.Struct, omit_defaults=True, rename="camel"):
     """What made spans: a library, or the program (`resource`), which has `attributes` alone."""
 
@@ -153,12 +161,20 @@ WRONG_IDS = "traceId has 32 hexadecimal digits and spanId 16, not all of them ze
 _BROKEN = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # as protobuf writes them in JSON
 _decode_batch = msgspec.json.Decoder(_RawBatch).decode
 _decode_span = msgspec.json.Decoder(OtlpSpan).decode
+_decode_stored = msgspec.json.Decoder(StoredSpan).decode
 
 
 def decode_spans(body: bytes, encoding: Encoding) -> DecodedBatch:
     """Return the spans of a request. Raises DataError for what is no OTLP, MissingExtra without protobuf."""
-    if encoding == "protobuf":
-        return _of_protobuf(body)
+    return _of_protobuf(body) if encoding == "protobuf" else _of_json(body, _decode_span)
+
+
+def decode_stored(line: bytes) -> DecodedBatch:
+    """Return the spans of a line of a file, or of a whole one. Raises DataError for what is no OTLP."""
+    return _of_json(line, _decode_stored)
+
+
+def _of_json(body: bytes, decode: Callable[[msgspec.Raw], OtlpSpan]) -> DecodedBatch:
     try:
         raw = _decode_batch(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
@@ -173,18 +189,21 @@ def decode_spans(body: bytes, encoding: Encoding) -> DecodedBatch:
     refused: list[str] = []
     resources = [
         OtlpResourceSpans(
-            one.resource, [OtlpScopeSpans(s.scope, _spans(s.spans, refused)) for s in one.scope_spans]
+            one.resource,
+            [OtlpScopeSpans(s.scope, _spans(s.spans, decode, refused)) for s in one.scope_spans],
         )
         for one in raw.resource_spans or ()
     ]
     return DecodedBatch(OtlpBatch(resources), refused)
 
 
-def _spans(raw: Iterable[msgspec.Raw], refused: list[str]) -> list[OtlpSpan]:
+def _spans(
+    raw: Iterable[msgspec.Raw], decode: Callable[[msgspec.Raw], OtlpSpan], refused: list[str]
+) -> list[OtlpSpan]:
     spans = []
     for one in raw:
         try:
-            spans.append(_decode_span(one))
+            spans.append(decode(one))
         except (msgspec.DecodeError, RecursionError) as mistake:
             refused.append(WRONG_IDS if "regex '^(?!0+$)" in str(mistake) else str(mistake))
     return spans

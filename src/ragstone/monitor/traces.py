@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.errors import explaining, plural
-from ragstone.monitor.otlp import OtlpAttribute, OtlpBatch, OtlpSpan, OtlpValue
-from ragstone.tables.interchange.values import seconds_at
+from ragstone.errors import DataError, explaining, plural
+from ragstone.monitor.otlp import OtlpAttribute, OtlpSpan, OtlpValue, decode_stored
+from ragstone.tables.interchange.values import question_in, seconds_at
 
 _MARK = b'"resourceSpans"'
 _ERROR = (2, "STATUS_CODE_ERROR")
@@ -136,7 +136,7 @@ def find_trace(files: Sequence[Path], trace_id: str) -> TraceTree | None:
 
 
 def _spans_in(path: Path, needle: bytes = b"") -> Iterator[_Stored]:
-    """Yield the spans of the lines that hold something; a line that is no OTLP is passed over."""
+    """Yield the spans of the lines that hold something; what is no OTLP is passed over."""
     with explaining(f"{path}: cannot be read"):
         content = path.read_bytes()
     lines = content.splitlines() if content.lstrip()[:1] == b"{" and content.find(b"\n{") > 0 else [content]
@@ -144,8 +144,8 @@ def _spans_in(path: Path, needle: bytes = b"") -> Iterator[_Stored]:
         if needle and needle not in line.lower():
             continue
         try:
-            batch = msgspec.json.decode(line, type=OtlpBatch)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            batch, _ = decode_stored(line)
+        except DataError:
             continue
         for resource in batch.resource_spans:
             named = dict(_fields(resource.resource.attributes)) if resource.resource else {}
@@ -170,7 +170,7 @@ def _summary(spans: Sequence[_Stored]) -> TraceSummary:
         duration_s=max(0.0, max(ended) - min(began)) if began and ended else None,
         n_spans=len(ids),
         n_errors=sum(_failed(one.span) for one in {one.span.span_id: one for one in spans}.values()),
-        asked=asked,
+        asked=question_in(asked) or asked,
     )
 
 

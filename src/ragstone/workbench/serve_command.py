@@ -110,6 +110,8 @@ async def _alone(settings: "Settings", bound: "socket.socket", opened: list[Path
         say(f"The workbench is at {address}/workbench/. Ctrl-C stops it.")
         for run in opened:
             say(f"  {run.name}: {address}/workbench/runs/{len(settings.workbench.runs)}/{quote(run.name)}")
+        if settings.workbench.traces:
+            say(f"  traces: {address}/workbench/traces")
         if not opened and not any(settings.path(name).is_dir() for name in settings.workbench.runs):
             say("There are no runs here yet: make one with `ragstone run`, or name their folder.")
 
