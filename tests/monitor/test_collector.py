@@ -13,14 +13,16 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.monitor import otlp
 from ragstone.monitor.collector import mask_spans
 from ragstone.privacy.masking import own_words
+from ragstone.privacy.values import digest_of
 from ragstone.records import Answer
 from ragstone.tables import read_rows
 
 LIMITS = OtlpSection()
+SECRET = b"s" * 32
 
 
 def written(body: bytes, encoding="json", section=LIMITS, own=None):
-    line, receipt = msgspec.structs.astuple(mask_spans(body, encoding, section, own))
+    line, receipt = msgspec.structs.astuple(mask_spans(body, encoding, section, own, SECRET))
     spans = [
         one
         for resource in (json.loads(line)["resourceSpans"] if line else ())
@@ -50,8 +52,8 @@ def test_both_encodings_are_written_alike():
     rich["events"] = [{"timeUnixNano": "5", "name": "exception", "attributes": []}]
     rich["links"] = [{"traceId": TRACE, "spanId": "0000000000000009"}]
     body = request(span(1), rich)
-    line, _ = msgspec.structs.astuple(mask_spans(body, "json", LIMITS, None))
-    assert mask_spans(as_protobuf(body), "protobuf", LIMITS, None).line == line
+    line, _ = msgspec.structs.astuple(mask_spans(body, "json", LIMITS, None, SECRET))
+    assert mask_spans(as_protobuf(body), "protobuf", LIMITS, None, SECRET).line == line
     first, second = written(body)[0]
     assert "parentSpanId" not in first
     assert second["parentSpanId"] == "0000000000000001"
@@ -83,7 +85,7 @@ def test_no_text_is_written_unmasked_and_ids_and_numbers_stay():
     whole["links"] = [{"attributes": [{"key": "why", "value": {"stringValue": mail}}]}]
     raw = json.loads(request(whole))
     raw["resourceSpans"][0]["resource"]["attributes"][0]["value"]["stringValue"] = mail
-    line = mask_spans(json.dumps(raw).encode(), "json", LIMITS, own_words(["GET"])).line
+    line = mask_spans(json.dumps(raw).encode(), "json", LIMITS, own_words(["GET"]), SECRET).line
     assert mail.encode() not in line
     (one,), _ = written(json.dumps(raw).encode(), own=own_words(["GET"]))
     assert (one["traceId"], one["spanId"], one["startTimeUnixNano"]) == tuple(
@@ -103,6 +105,40 @@ def test_one_person_has_one_placeholder_in_a_trace_and_others_are_not_mixed_in()
     assert texts(first)["a"] == "[email-1] and [email-2]"
     assert texts(second)["b"] == "[email-2]"
     assert texts(third)["c"] == "[email]"
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        *[("user__id", "user"), ("enduser__id", "user")],
+        *[("session__id", "conversation"), ("gen_ai__conversation__id", "conversation")],
+    ],
+)
+def test_who_asked_is_a_digest_that_tells_people_apart(name, what):
+    given = ["ann@b.org", "bob@b.org", "ann@b.org", "ann", "5551234567", {"intValue": "5551234567"}, ""]
+    body = request(*(span(n, **{name: one}) for n, one in enumerate(given, 1)))
+    values = [texts(one)[name.replace("__", ".")] for one in written(body)[0]]
+    assert values == [
+        *(digest_of(SECRET, one, what) for one in ("ann@b.org", "bob@b.org", "ann@b.org", "ann")),
+        *[digest_of(SECRET, "5551234567", what)] * 2,
+        "",
+    ]
+    assert len(set(values)) == 5
+    line = mask_spans(as_protobuf(body), "protobuf", LIMITS, None, SECRET).line
+    assert b"ann" not in line
+    assert b"5551234567" not in line
+    other = json.loads(mask_spans(body, "json", LIMITS, None, b"t" * 32).line)
+    assert values[0] not in json.dumps(other)
+
+
+def test_who_asked_of_a_program_is_a_digest_too_and_any_value_becomes_one():
+    raw = json.loads(request(span(1, user__id={"arrayValue": {"values": [{"stringValue": "ann"}]}})))
+    raw["resourceSpans"][0]["resource"]["attributes"].append(
+        {"key": "user.id", "value": {"stringValue": "ann"}}
+    )
+    line = mask_spans(json.dumps(raw).encode(), "json", LIMITS, None, SECRET).line
+    assert b"ann" not in line
+    assert digest_of(SECRET, "ann", "user").encode() in line
 
 
 @pytest.mark.parametrize("encoding", ["json", "protobuf"])
@@ -174,22 +210,23 @@ def test_a_request_of_too_many_spans_has_its_first_ones_taken():
 )
 def test_what_is_no_otlp_is_told(body, encoding, why):
     with pytest.raises(DataError, match=why):
-        mask_spans(body, encoding, LIMITS, None)
+        mask_spans(body, encoding, LIMITS, None, SECRET)
 
 
 @pytest.mark.parametrize(("body", "encoding"), [(b"{}", "json"), (b"", "protobuf"), (request(), "json")])
 def test_a_request_without_spans_writes_nothing(body, encoding):
-    assert mask_spans(body, encoding, LIMITS, None).line == b""
+    assert mask_spans(body, encoding, LIMITS, None, SECRET).line == b""
 
 
 def test_without_the_package_json_is_still_taken(monkeypatch):
     monkeypatch.setattr(otlp, "has_protobuf", lambda: False)
     assert written(request(span(1)))[1].spans == 1
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[telemetry\]'"):
-        mask_spans(b"", "protobuf", LIMITS, None)
+        mask_spans(b"", "protobuf", LIMITS, None, SECRET)
 
 
-def test_what_python_stores_is_read_as_answers(tmp_path: Path):
+def test_what_python_stores_is_read_as_answers(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     body = asked("I am Mr Ben Lee. When is wheat sown?", "In October, Ben.")
     receipt = ragstone.store_spans(as_protobuf(body), tmp_path / "traces")
     assert receipt == ragstone.SpanReceipt(spans=1)

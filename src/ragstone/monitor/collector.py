@@ -16,13 +16,16 @@ from datetime import UTC, datetime
 from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from ragstone.config.serving import OtlpSection
 from ragstone.errors import DataError, explaining, plural
+from ragstone.llm import load_secret
 from ragstone.monitor.otlp import (
     Encoding,
+    OtlpAttribute,
     OtlpBatch,
     OtlpEvent,
     OtlpLink,
@@ -32,8 +35,9 @@ from ragstone.monitor.otlp import (
     texts_in,
 )
 from ragstone.privacy.masking import OwnWords, own_words
-from ragstone.privacy.values import mask_fields
+from ragstone.privacy.values import digest_of, mask_fields
 from ragstone.tables.appending import Appender
+from ragstone.tables.interchange.openinference import WHO
 from ragstone.tables.journal import append_line
 
 TRACES = "traces"
@@ -58,8 +62,19 @@ class _MaskedBatch(msgspec.Struct, frozen=True):
     receipt: SpanReceipt
 
 
-def mask_spans(body: bytes, encoding: Encoding, section: OtlpSection, own: OwnWords | None) -> _MaskedBatch:
+_PEOPLE: dict[str, Literal["conversation", "user"]] = {
+    ".".join(path): "user" if name == "user_id" else "conversation"
+    for name, paths in WHO.items()
+    for path in paths
+}
+
+
+def mask_spans(
+    body: bytes, encoding: Encoding, section: OtlpSection, own: OwnWords | None, secret: bytes
+) -> _MaskedBatch:
     """Return the line of a request, masked and within its limits, and what is told of it.
+
+    Who asked, and in which conversation, is a digest under the secret: others stay others, and are unknown.
 
     Raises DataError for what is no OTLP, MissingExtra for protobuf without its package.
     """
@@ -72,10 +87,10 @@ def mask_spans(body: bytes, encoding: Encoding, section: OtlpSection, own: OwnWo
         sources = [resource.resource, *(one.scope for one in resource.scope_spans)]
         for source in sources:
             if source is not None:
-                traces[""] += [_of_value(*found) for found in texts_in(source.attributes)]
+                traces[""] += _texts(source.attributes, secret)
         for scope in resource.scope_spans:
             for span in scope.spans:
-                traces[span.trace_id] += _places(span)
+                traces[span.trace_id] += _places(span, secret)
     for places in traces.values():
         texts = [(name, _cut(name, text, section.max_attribute_kb * 1000, cut)) for name, text, _ in places]
         for (*_, put), text in zip(places, mask_fields(texts, own), strict=True):
@@ -95,16 +110,28 @@ def _of_value(name: str, value: OtlpValue) -> _Place:
     return name, value.string_value or "", partial(setattr, value, "string_value")
 
 
-def _places(span: OtlpSpan) -> list[_Place]:
+def _texts(attributes: Sequence[OtlpAttribute], secret: bytes) -> Iterator[_Place]:
+    """Yield where texts stand in attributes, and put digests in place of those that say who asked."""
+    for one in attributes:
+        if one.key in _PEOPLE and one.value is not None:
+            plain = one.value.string_value if one.value.int_value is None else str(one.value.int_value)
+            if plain != "":
+                plain = msgspec.json.encode(one.value).decode() if plain is None else plain
+                one.value = OtlpValue(string_value=digest_of(secret, plain, _PEOPLE[one.key]))
+        else:
+            yield from (_of_value(*found) for found in texts_in([one]))
+
+
+def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:
     """Return where texts stand in a span: all of it but its ids, its numbers and the names of attributes."""
-    places = [_of_value(*found) for found in texts_in(span.attributes)]
+    places = [*_texts(span.attributes, secret)]
     places.append(("", span.name, partial(setattr, span, "name")))
     if span.status is not None:
         places.append(("", span.status.message, partial(setattr, span.status, "message")))
     places += [("", event.name, partial(setattr, event, "name")) for event in span.events]
     more: list[OtlpEvent | OtlpLink] = [*span.events, *span.links]
     for one in more:
-        places += [_of_value(*found) for found in texts_in(one.attributes)]
+        places += _texts(one.attributes, secret)
     return places
 
 
@@ -156,9 +183,9 @@ class TraceCollector:
     written, and what to do; None from the next request on that can.
     """
 
-    def __init__(self, folder: Path, section: OtlpSection) -> None:
-        """Open the folder. Raises ConfigError for a wrong expression in `mask`."""
-        self.folder, self.section = folder, section
+    def __init__(self, folder: Path, section: OtlpSection, secret: bytes) -> None:
+        """Open the folder. secret: see mask_spans. Raises ConfigError for a wrong expression in `mask`."""
+        self.folder, self.section, self._secret = folder, section, secret
         self._own = own_words(section.mask)
         self._appender = Appender(folder, TRACES, FILE_BYTES, daily=True)
         self._pool: ProcessPoolExecutor | None = None
@@ -199,7 +226,9 @@ class TraceCollector:
         """
         loop, pool = asyncio.get_running_loop(), self._processes()
         try:
-            masked = await loop.run_in_executor(pool, mask_spans, body, encoding, self.section, self._own)
+            masked = await loop.run_in_executor(
+                pool, mask_spans, body, encoding, self.section, self._own, self._secret
+            )
         except BrokenProcessPool:
             if self._pool is pool:  # somebody has killed a process: the next request begins others
                 self._pool = None
@@ -247,9 +276,10 @@ def store_spans(
     """Write the spans of a request of OTLP to a folder, masked, as `ragstone serve --otlp` does.
 
     mask: words that are masked besides personal data. Returns when they are on disk. Raises DataError for
-    what is no OTLP and for a folder that cannot be written to, MissingExtra for protobuf without its package.
+    what is no OTLP and for a folder that cannot be written to, MissingExtra for protobuf without its package,
+    ConfigError where `.ragstone`, which holds the key of digests, cannot be written to.
     """
-    masked = mask_spans(body, encoding, OtlpSection(), own_words(mask))
+    masked = mask_spans(body, encoding, OtlpSection(), own_words(mask), load_secret(Path(".ragstone")))
     if masked.line:
         path = Path(folder) / f"{TRACES}-{datetime.now(UTC):%Y%m%d}.jsonl"
         with explaining(f"{path}: cannot be written", "Make room, or check whose folder it is."):

@@ -23,6 +23,7 @@ from ragstone.assistant.api.gate import (
 )
 from ragstone.config import Settings
 from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.llm import load_secret
 from ragstone.monitor.collector import SpanReceipt, TraceCollector
 from ragstone.monitor.otlp import Encoding, has_protobuf
 from ragstone.workbench.accounts import needs_accounts
@@ -69,10 +70,11 @@ def sender_keys(settings: Settings) -> Keys:
 
 
 def open_receiver(settings: Settings) -> "TraceReceiver":
-    """Return what takes spans. Raises what sender_keys raises, and ConfigError for a wrong `mask`."""
+    """Return what takes spans. Raises what sender_keys raises, ConfigError for a wrong `mask` or secret."""
     section = settings.serve.otlp
     keys = sender_keys(settings)
-    return TraceReceiver(TraceCollector(settings.path(section.folder), section), keys)
+    secret = load_secret(settings.path(".ragstone"))
+    return TraceReceiver(TraceCollector(settings.path(section.folder), section, secret), keys)
 
 
 class TraceReceiver:

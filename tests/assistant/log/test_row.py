@@ -7,8 +7,9 @@ import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, PASSAGE, PHONE, SAID, SECRET
 
 from ragstone.assistant.conversation import Asked, LoopStep, Said
-from ragstone.assistant.log.exchange_log import answer_row, digest_of, label_rows
+from ragstone.assistant.log.exchange_log import answer_row, label_rows
 from ragstone.privacy.masking import own_words
+from ragstone.privacy.values import digest_of
 from ragstone.records import Answer, Context, Label, Step, Turn, Usage
 
 
@@ -124,8 +125,10 @@ def test_half_a_surrogate_pair_can_be_written() -> None:
 def test_a_conversation_is_known_by_a_digest_that_depends_on_the_secret() -> None:
     first = digest_of(SECRET, "c1")
     assert first == digest_of(SECRET, "c1")
-    assert len({first, digest_of(SECRET, "c2"), digest_of(b"t" * 32, "c1")}) == 3
-    assert digest_of(SECRET, None) is None
+    assert (
+        len({first, digest_of(SECRET, "c2"), digest_of(SECRET, "c1", "user"), digest_of(b"t" * 32, "c1")})
+        == 4
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The log of an assistant: exchanges and what people say of them, masked, as rows that every room reads."""
 
-import hmac
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from ragstone.assistant.log.spans import SpanSender
 from ragstone.assistant.planning.actions import OWN
 from ragstone.config.serving import LogSection
 from ragstone.privacy.masking import OwnWords, mask_personal_data, own_words
-from ragstone.privacy.values import mask_values
+from ragstone.privacy.values import digest_of, mask_values
 from ragstone.records import Answer, Context, Label, Step
 from ragstone.tables import read_rows
 from ragstone.tables.appending import Appender
@@ -22,7 +21,6 @@ from ragstone.tables.folders import logged_files
 SYSTEM = "assistant"
 THUMB = "thumb"
 CORRECTION = "correction"
-DIGEST_DIGITS = 16
 
 
 def answer_row(
@@ -121,14 +119,6 @@ def label_rows(
     return [row]
 
 
-def digest_of(secret: bytes, conversation_id: str | None) -> str | None:
-    """Return what a conversation is called in the log, by which nobody can get at the conversation."""
-    if conversation_id is None:
-        return None
-    keyed = hmac.new(secret, b"conversation\0" + conversation_id.encode("utf-8", "surrogatepass"), "sha256")
-    return keyed.hexdigest()[:DIGEST_DIGITS]
-
-
 def iso(now: datetime) -> str:
     """Return a time as ISO 8601 in UTC, to the millisecond."""
     return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -186,7 +176,7 @@ class ExchangeLog:
                 said,
                 self._own,
                 exchange_id=exchange_id,
-                conversation=digest_of(self._secret, conversation_id),
+                conversation=None if conversation_id is None else digest_of(self._secret, conversation_id),
                 now=now,
             )
             if self._spans is not None:

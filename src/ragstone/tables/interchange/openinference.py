@@ -94,7 +94,7 @@ _MODEL: tuple[Path, ...] = (
     ("gen_ai", "request", "model"),
     ("gen_ai", "response", "model"),
 )
-_WHO: Mapping[str, tuple[Path, ...]] = {
+WHO: Mapping[str, tuple[Path, ...]] = {
     "session_id": (("session", "id"), ("gen_ai", "conversation", "id")),
     "user_id": (("user", "id"), ("enduser", "id")),
 }
@@ -104,16 +104,25 @@ _ROLES = {"system", "user", "assistant", "tool"}
 def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
     """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
     steps: list[TraceStep] = []
-    for number, raw in rows:
-        if isinstance(raw, dict):
-            for span in _spans(raw):
-                try:
-                    steps.append(_step(number, span))
-                except RecursionError:
-                    yield number, ValueError("a span has attributes that are too deep in one another.")
+    for number, step in steps_in(rows):
+        if isinstance(step, TraceStep):
+            steps.append(step)
         else:
-            yield number, raw
+            yield number, step
     yield from answers_of(steps, where)
+
+
+def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Yield the spans of rows as TraceStep; what is no object as it is."""
+    for number, raw in rows:
+        if not isinstance(raw, dict):
+            yield number, raw
+            continue
+        for span in _spans(raw):
+            try:
+                yield number, _step(number, span)
+            except RecursionError:
+                yield number, ValueError("a span has attributes that are too deep in one another.")
 
 
 def _spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -261,7 +270,7 @@ def _notes(attributes: Mapping[str, Any]) -> dict[str, Any]:
     version = _at(attributes, ("llm", "prompt_template", "version"))
     given = {"prompt_version": version} if isinstance(version, str | int | float) else {}
     who = {
-        name: str(one) for name, paths in _WHO.items() if (one := _first(attributes, paths)) not in (None, "")
+        name: str(one) for name, paths in WHO.items() if (one := _first(attributes, paths)) not in (None, "")
     }
     return {
         **notes_in(_at(attributes, ("tag", "tags"))),
