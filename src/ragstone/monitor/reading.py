@@ -5,24 +5,38 @@ the place that was reached. A file of JSON lines goes on from there, also under 
 shorter than that place, or in which those bytes have changed, is read anew. Files of other kinds, packed
 ones, and traces, whose spans may stand anywhere in them, are read anew when they have changed. Rows that are
 read twice do no harm: an exchange is known by its digest, see logged.py.
+
+Files of spans are read as one stream, since a trace may begin in one and end in the next. While they grow, a
+trace that is not whole is not taken, and the files that hold spans of it are read anew with those that grow.
 """
 
 import hashlib
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from glob import escape
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.dataset.logs.reading import decode_line, is_json_lines, log_files, read_log
+from ragstone.dataset.logs.reading import (
+    decode_line,
+    is_json_lines,
+    log_files,
+    read_log,
+    read_spans,
+)
 from ragstone.errors import DataError
 from ragstone.monitor.logged import Feedback, Logged, Masker, Reader
 from ragstone.monitor.store import Mark, MonitorStore
+from ragstone.tables.interchange.marks import is_openinference
+from ragstone.tables.interchange.openinference import steps_in
 from ragstone.tables.interchange.recognise import is_trace
+from ragstone.tables.interchange.traces import QUIET_S, OpenTraces, TraceStep, nothing_asked
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together
@@ -76,18 +90,17 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[LogBatch]:
     try:
         status = path.stat()
         inode = _inode(status)
-        known = [marks[inode]] if inode in marks else []
-        known += [mark for mark in marks.values() if mark.path == str(path) and mark.inode != inode]
-        same = [mark for mark in known if (mark.size, mark.changed) == (status.st_size, status.st_mtime_ns)]
-        if same and same[0].offset >= status.st_size:
-            if same[0].path != str(path):
-                yield LogBatch([], msgspec.structs.replace(same[0], path=str(path)))
+        known = _known(path, inode, marks)
+        same = _unchanged(known, status)
+        if same is not None:
+            if same.path != str(path):
+                yield LogBatch([], msgspec.structs.replace(same, path=str(path)))
             return
         with path.open("rb") as file:
             reached = next((mark for mark in known if not mark.whole and _goes_on(file, mark, status)), None)
             anew = inode in marks and reached is None
             if reached is None and not _is_lines(path, file):
-                yield from _whole(path, status, inode, anew=anew)
+                yield from _whole(path, status, anew=anew)
                 return
             start = reached or Mark(str(path), inode, 0, 0, 0, 1, "")
             yield from _lines(path, file, start, inode, anew=anew)
@@ -95,10 +108,26 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[LogBatch]:
         raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
 
 
+def _known(path: Path, inode: str, marks: Mapping[str, Mark]) -> list[Mark]:
+    """Return what is kept of a file, also of one that was replaced by it."""
+    known = [marks[inode]] if inode in marks else []
+    return known + [mark for mark in marks.values() if mark.path == str(path) and mark.inode != inode]
+
+
+def _unchanged(known: Iterable[Mark], status: os.stat_result) -> Mark | None:
+    """Return the mark of a file of which all was read."""
+    same = (mark for mark in known if (mark.size, mark.changed) == (status.st_size, status.st_mtime_ns))
+    first = next(same, None)
+    return first if first is not None and first.offset >= status.st_size else None
+
+
 def _is_lines(path: Path, file: BinaryIO) -> bool:
     """Say whether a file can be read on from a place: JSON lines by its name, and no traces."""
-    if not is_json_lines(path):
-        return False
+    return is_json_lines(path) and not is_trace(_first_row(file))
+
+
+def _first_row(file: BinaryIO) -> dict[str, Any]:
+    """Return the first object in the first lines of a file; an empty one where there is none."""
     file.seek(0)
     for line in islice(file, 20):
         try:
@@ -106,8 +135,8 @@ def _is_lines(path: Path, file: BinaryIO) -> bool:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         if isinstance(raw, dict):
-            return not is_trace(raw)
-    return True
+            return raw
+    return {}
 
 
 def _goes_on(file: BinaryIO, mark: Mark, status: os.stat_result) -> bool:
@@ -164,7 +193,7 @@ def _no_object(raw: object) -> str:
     return f"expected a JSON object, got {type(raw).__name__}"
 
 
-def _whole(path: Path, status: os.stat_result, inode: str, *, anew: bool) -> Iterator[LogBatch]:
+def _whole(path: Path, status: os.stat_result, *, anew: bool) -> Iterator[LogBatch]:
     """Yield all rows of a file, of traces as answers; the mark comes with the last."""
     waiting: list[tuple[str, Raw]] = []
     for place, raw in read_log(path):
@@ -172,8 +201,86 @@ def _whole(path: Path, status: os.stat_result, inode: str, *, anew: bool) -> Ite
         if len(waiting) >= BATCH:
             yield LogBatch(waiting, None, anew)
             waiting = []
-    mark = Mark(str(path), inode, status.st_size, status.st_mtime_ns, status.st_size, 1, "", whole=True)
-    yield LogBatch(waiting, mark, anew)
+    yield LogBatch(waiting, _whole_mark(path, status), anew)
+
+
+def _whole_mark(path: Path, status: os.stat_result, *, held: bool = False) -> Mark:
+    size, changed = status.st_size, status.st_mtime_ns
+    return Mark(str(path), _inode(status), size, changed, size, 1, "", whole=True, held=held)
+
+
+class SpanFile(NamedTuple):
+    """A file of spans. begins: when its first span did; minus infinity where that is not told."""
+
+    path: Path
+    status: os.stat_result
+    begins: float
+    anew: bool
+
+
+def span_files(paths: Iterable[Path], marks: Mapping[str, Mark], *, follow: bool) -> list[SpanFile]:
+    """Return the files of spans that are to be read: those that have changed, and those of open traces.
+
+    follow: none where nothing has changed, and more spans may still come. Files that cannot be read are none.
+    """
+    found, changed = [], not follow
+    for path in paths:
+        try:
+            status = path.stat()
+            same = _unchanged(_known(path, _inode(status), marks), status)
+            if (same is not None and not same.held) or not is_json_lines(path):
+                continue
+            with path.open("rb") as file:
+                row = _first_row(file)
+        except OSError:
+            continue
+        if is_openinference(row):
+            steps = (step for _, step in steps_in([(1, row)]) if isinstance(step, TraceStep))
+            begins = next((step.started for step in steps if step.started is not None), -math.inf)
+            mark = marks.get(_inode(status))
+            anew = mark is not None and status.st_size < mark.size
+            found.append(SpanFile(path, status, begins, anew))
+            changed |= same is None
+    return found if changed or _are_quiet(found) else []
+
+
+def _are_quiet(files: Sequence[SpanFile]) -> bool:
+    return all(one.status.st_mtime + QUIET_S < time.time() for one in files)
+
+
+def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Iterator[LogBatch]:
+    """Yield the answers in files of spans, and then their marks.
+
+    follow: without the traces to which spans may still come. strict: a file that cannot be read is an error,
+    else it is passed over. Raises DataError, also where nothing was asked.
+    """
+    traces, n_rows = OpenTraces(), 0
+    ended = not follow or _are_quiet(files)
+    read: list[SpanFile] = []
+    for n, file in enumerate(files, 1):
+        rows: list[tuple[int, Raw]] = []
+        try:
+            for place, step in read_spans(file.path):
+                if isinstance(step, TraceStep):
+                    traces.add(step, file.path, file.status.st_mtime)
+                else:
+                    rows.append((place.line, step))
+            read.append(file)
+        except DataError:
+            if strict:
+                raise
+        # Of a trace that ended well before all files that follow begin, nothing is in them.
+        later = min((one.begins for one in files[n:]), default=math.inf if ended else traces.newest)
+        rows += traces.take(later, whole=n == len(files))
+        n_rows += len(rows)
+        for at in range(0, len(rows), BATCH):
+            some = rows[at : at + BATCH]
+            yield LogBatch([(f"{file.path}:{line}", row) for line, row in some], None, file.anew)
+    held = traces.sources()
+    if strict and traces.n_taken and not n_rows and not held:
+        raise nothing_asked(str(files[0].path), traces.n_taken)
+    for file in read:
+        yield LogBatch([], _whole_mark(file.path, file.status, held=file.path in held))
 
 
 SHOWN = 10  # rows that cannot be read
@@ -218,22 +325,28 @@ def take_log(
     masker: Masker | None,
     *,
     strict: bool = True,
+    follow: bool = False,
     limit: int | None = None,
     advance: Callable[[], object] = lambda: None,
 ) -> ReadCounts:
     """Read what is new in a log into the store, and return what became of the rows.
 
     Each batch is kept with the place that was reached: killed at any moment, nothing is lost. strict: a file
-    that is not there or cannot be read is an error, else it is passed over. limit: so many rows at most.
-    Raises DataError, also where no row of a log holds a question.
+    that is not there or cannot be read is an error, else it is passed over. follow: more looks come, so that
+    a trace to which spans may still come is left to them. limit: so many rows at most. Raises DataError, also
+    where no row of a log holds a question.
     """
     taking = _Taking(store, section, masker, advance)
     left = limit
     sources = list(sources)
-    late = rotated_from(sources, store.marks())
-    for path in dict.fromkeys([*late, *present_files(sources, strict=strict)]):
+    marks = store.marks()
+    paths = dict.fromkeys([*rotated_from(sources, marks), *present_files(sources, strict=strict)])
+    spans = span_files(paths, marks, follow=follow)
+    whose = {one.path for one in spans}
+    others = (new_rows(path, store.marks()) for path in paths if path not in whose)
+    for batches in chain(others, [span_rows(spans, strict=strict, follow=follow)] if spans else []):
         taking.understood = not strict
-        for batch in _readable(new_rows(path, store.marks()), strict=strict):
+        for batch in _readable(batches, strict=strict):
             cut = left is not None and len(batch.rows) > left
             rows = batch.rows[:left] if cut else batch.rows
             taking.take(msgspec.structs.replace(batch, rows=rows, mark=None) if cut else batch)

@@ -134,7 +134,10 @@ def explained(path: Path) -> Iterator[None]:
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """How far a file was read. offset, line: what comes next; whole: it is read anew when it has changed."""
+    """How far a file was read. offset, line: what comes next; whole: it is read anew when it has changed.
+
+    held: it holds spans of traces that were not taken, and is read anew with the files that go on with them.
+    """
 
     path: str
     inode: str
@@ -144,6 +147,7 @@ class Mark(msgspec.Struct, frozen=True):
     line: int
     before: str
     whole: bool = False
+    held: bool = False
 
 
 DEFAULT_TAGS = MonitorSection().tags

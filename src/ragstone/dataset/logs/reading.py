@@ -12,7 +12,9 @@ import msgspec
 
 from ragstone.errors import DataError, explaining
 from ragstone.tables.formats import READERS, read_csv, read_jsonl
+from ragstone.tables.interchange.openinference import steps_in
 from ragstone.tables.interchange.recognise import answers_in, is_trace
+from ragstone.tables.interchange.traces import TraceStep
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
 _ROTATED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}(?:-?\d{2,6})?)$")
@@ -88,6 +90,13 @@ def read_log(path: Path) -> Iterator[tuple[LogLine, dict[str, Any] | str]]:
         traced = isinstance(first[1], dict) and is_trace(first[1])
         for line, raw in answers_in(every, str(path)) if traced else every:
             yield LogLine(path, line), _row(raw)
+
+
+def read_spans(path: Path) -> Iterator[tuple[LogLine, TraceStep | dict[str, Any] | str]]:
+    """Yield the spans of a file of JSON lines, as read_log does its rows. Raises DataError."""
+    with explaining(f"{path}: cannot be read"):
+        for line, raw in steps_in(LENIENT[_JSON_LINES](path)):
+            yield LogLine(path, line), raw if isinstance(raw, TraceStep) else _row(raw)
 
 
 _decode = msgspec.json.Decoder().decode

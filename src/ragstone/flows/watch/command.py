@@ -90,7 +90,7 @@ def watch(
     _check_rate(rate)
     sources, asking = log or [], bool(log) and not judgements
     with Watcher(load_for(config, engine), judges=judges, model=model, rate=rate, budget=budget) as watcher:
-        read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()
+        read = watcher.read(sources, limit=limit, follow=follow, progress=bars) if sources else ReadCounts()
         for line in read_lines(read) if sources else ():
             say(line)
         if judgements:

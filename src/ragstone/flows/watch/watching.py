@@ -82,7 +82,9 @@ def watch(
     with Watcher(
         settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
     ) as watcher:
-        read = watcher.read(sources, limit=limit, progress=progress) if sources else ReadCounts()
+        read = (
+            watcher.read(sources, limit=limit, follow=follow, progress=progress) if sources else ReadCounts()
+        )
         if given:
             watcher.take(given, progress=progress)
         summary = watcher.judge(
@@ -115,7 +117,7 @@ def followed(
         while True:
             pause()
             day = today or utc_today()
-            read = watcher.read(sources, strict=False)
+            read = watcher.read(sources, strict=False, follow=True)
             if read.rows or (asking and day != quiet and watcher.waits(day)):
                 yield watcher.judge(read, asking=asking, today=day, offline=offline)
             else:
@@ -166,9 +168,10 @@ class Watcher:
         *,
         limit: int | None = None,
         strict: bool = True,
+        follow: bool = False,
         progress: Progress = silent,
     ) -> ReadCounts:
-        """Read what is new in a log. strict: what is not there or cannot be read is an error.
+        """Read what is new in a log, see reading.take_log.
 
         Raises DataError, also where another process works on the store.
         """
@@ -181,6 +184,7 @@ class Watcher:
                 self.section,
                 self._masker,
                 strict=strict,
+                follow=follow,
                 limit=limit,
                 advance=advance,
             )

@@ -66,6 +66,73 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     once.
     Raises DataError where nothing was asked in any of them.
     """
+    traces = _traces(steps)
+    rows = _rows(traces)
+    yield from rows
+    if not rows:
+        raise nothing_asked(where, len(traces))
+
+
+def nothing_asked(where: str, n_traces: int) -> DataError:
+    """Return the error for traces without a question."""
+    return DataError(
+        f"{where}: {n_traces} traces, and no question in any of them. Export the spans with their "
+        "inputs and outputs."
+    )
+
+
+QUIET_S = 120.0  # a trace of which no span has come for so long is not waited for
+
+
+class OpenTraces:
+    """Spans that come in parts, from several sources -> answers, when nothing more is waited for.
+
+    A trace is whole when its top has come, a span without a parent, and all the parents that its spans name.
+    """
+
+    def __init__(self) -> None:
+        self.newest = -math.inf  # the time of the last end of a span
+        self.n_taken = 0
+        self._open: dict[object, list[TraceStep]] = {}
+        self._ends: dict[object, float] = {}
+        self._sources: dict[object, set[object]] = {}
+
+    def add(self, step: TraceStep, source: object, latest: float) -> None:
+        """Take a span. latest: no span of this source can have ended later, whatever its clock says."""
+        ended = -math.inf if step.started is None else min(latest, step.started + (step.latency_s or 0.0))
+        trace = object() if step.trace is None else step.trace
+        self.newest = max(self.newest, ended)
+        self._open.setdefault(trace, []).append(step)
+        self._ends[trace] = max(ended, self._ends.get(trace, ended))
+        self._sources.setdefault(trace, set()).add(source)
+
+    def take(self, now: float, *, whole: bool = False) -> list[tuple[int, dict[str, Any]]]:
+        """Return the answers in the traces that were quiet for QUIET_S then, and, if so asked, in whole ones.
+
+        As answers_of, but traces in which nothing was asked are none.
+        """
+        done = [
+            trace
+            for trace, steps in self._open.items()
+            if self._ends[trace] + QUIET_S < now or (whole and _is_whole(steps))
+        ]
+        self.n_taken += len(done)
+        for trace in done:
+            del self._ends[trace], self._sources[trace]
+        return _rows(_traces(step for trace in done for step in self._open.pop(trace)))
+
+    def sources(self) -> set[object]:
+        """Return where the spans come from that were not taken."""
+        return set().union(*self._sources.values())
+
+
+def _is_whole(steps: Sequence[TraceStep]) -> bool:
+    ids = {step.id for step in steps}
+    parents = {step.parent for step in steps}
+    return None in parents and ids | {None} >= parents
+
+
+def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     traces: dict[object, list[TraceStep]] = {}
     for step in steps:
         known = traces.get(step.trace, [])
@@ -74,20 +141,19 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
             step.kind == "trace" and any(one.kind == "trace" and _said(one) != _said(step) for one in known)
         )
         traces.setdefault(object() if alone else step.trace, []).append(step)
+    return [*traces.values()]
+
+
+def _rows(traces: Iterable[list[TraceStep]]) -> list[tuple[int, dict[str, Any]]]:
     rows = [
         (min(step.number for step in inside), row)
-        for trace in traces.values()
+        for trace in traces
         for place, inside in enumerate(_exchanges(_in_time(trace)), 1)
         if (row := _row(inside, place)) is not None
     ]
     systems = {row["system"] for _, row in rows if "system" in row}
     only = {"system": next(iter(systems))} if len(systems) == 1 else {}
-    yield from ((number, only | row) for number, row in rows)
-    if not rows:
-        raise DataError(
-            f"{where}: {len(traces)} traces, and no question in any of them. Export the spans with their "
-            "inputs and outputs."
-        )
+    return [(number, only | row) for number, row in rows]
 
 
 def _said(step: TraceStep) -> tuple[str | None, str | None]:
