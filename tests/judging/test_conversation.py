@@ -165,6 +165,8 @@ def test_judgements_of_replies_tell_their_conversation_and_vary_together():
     assert question_clusters([], judged)["c0#4"] == "c0"
     of_documents = question_clusters([Question(id="c0", question="?", document_ids=["d"])], judged)
     assert (of_documents["c0#2"], of_documents["c1#2"]) == ("d", "c1")
+    of_replies = question_clusters([Question(id="c0#4", question="?", document_ids=["d"])], judged)
+    assert (of_replies["c0#2"], of_replies["c0#4"], of_replies["c1#2"]) == ("d", "d", "c1")
     [mean] = summarise(judged)
     # Twelve replies, but each has its conversation's other reply as a twin: six independent rows.
     assert (mean.n_documents, mean.shares) == (6, "conversations")

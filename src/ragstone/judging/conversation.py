@@ -105,9 +105,9 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
     PLACE is that of the turn in the conversation, from 1. The question is the user's last message before it.
     Contexts and steps are its own; a turn that only calls tools is no reply, its steps are those of the next.
     Where others call tools, a reply that calls none has an empty list of steps.
-    What the row tells of its answer (contexts, reference) is told of the last reply. Where the application
-    failed, that is a reply behind the last turn, with the error. An answer without turns, and one that is a
-    reply already, is yielded as it is; a conversation without any reply as one row that says so.
+    What the row tells of its answer (contexts, reference, answerable) is told of the last reply. Where the
+    application failed, that is a reply behind the last turn, with the error. An answer without turns, and one
+    that is a reply already, is yielded as it is; a conversation without any reply as one row that says so.
     """
     if answer.turns is None or conversation_of(answer) is not None:
         yield answer
@@ -136,7 +136,9 @@ def replies_of(answer: Answer) -> Iterator[Answer]:
         yield msgspec.structs.replace(failed, reference=answer.reference, error=answer.error)
     else:
         contexts = answer.contexts if last.contexts is None else last.contexts
-        yield msgspec.structs.replace(last, contexts=contexts, reference=answer.reference)
+        yield msgspec.structs.replace(
+            last, contexts=contexts, reference=answer.reference, answerable=answer.answerable
+        )
 
 
 def _reply(answer: Answer, place: int, turn: Turn, question: str | None, steps: list[Step] | None) -> Answer:

@@ -171,14 +171,16 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 def question_clusters(questions: Iterable[Question], judgements: Iterable[Judgement] = ()) -> dict[str, str]:
     """Return question id -> what it is not independent of: its document, else its conversation.
 
-    That is the first of the documents that the question names, or the question of the conversation, and for
-    a judged reply the conversation. A question of neither is not in it.
+    That is the first of the documents that the question names. Judged replies of one conversation share
+    that of the conversation, or else of the first reply that has one, or else the conversation. A question of
+    neither is not in it.
     """
     found = {question.id: min(question.document_ids) for question in questions if question.document_ids}
-    for row in judgements:
-        if conversation_of(row) is not None:
-            found.setdefault(row.question_id, cluster_of(row, found))
-    return found
+    replies = {row.question_id: whole for row in judgements if (whole := conversation_of(row)) is not None}
+    for name, whole in replies.items():
+        if name in found:
+            found.setdefault(whole, found[name])
+    return found | {name: found.get(whole, whole) for name, whole in replies.items()}
 
 
 class _MetricGroup:

@@ -26,14 +26,17 @@ from ragstone.tables import held, write_rows
 from ragstone.tables.storage import put_bytes
 from ragstone.version import __version__
 
+NOT_RETRIEVED = (
+    "No row says both which documents are relevant (column document_ids) and which document each context is "
+    "of, so the retriever's share is not measured."
+)
 NO_SECOND = (
     "Nobody gave a second opinion, so the judge's own share is not measured: name another judge as second, "
     "or people's labels, in [blame] of ragstone.toml."
 )
 NOT_ASKED = (
     "No model was asked again, because another application made these answers. So it is unknown what the "
-    "right documents would change, and whether an answer is from memory or invented. To find out, name a "
-    "model as [blame] model."
+    "right documents would change, and whether an answer is from memory or invented. To find out, "
 )
 
 
@@ -44,13 +47,16 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
         notes += [NO_SECOND, *_card_note(plan)]
     declared = plan.settings.blame.model
     if plan.model is None:
-        notes.append(NOT_ASKED)
+        how = "give sheet and documents to `ragstone run`, and name" if plan.run.of_sheet else "name"
+        notes.append(f"{NOT_ASKED}{how} a model as [blame] model.")
     elif declared and declared != plan.settings.answer.model:
         notes.append(
             f"{declared} was asked again, and it is not what made the answers of this run: what it makes of "
             "the right documents may be another thing."
         )
-    if "reference" not in plan.judge.inputs:
+    if plan.run.of_sheet:
+        notes.append("The run holds no documents, so no reference is doubted.")
+    elif "reference" not in plan.judge.inputs:
         notes.append(f"{plan.judge.name} reads no reference, so no reference is doubted.")
     elif not plan.support.needs_model:
         notes.append(
@@ -78,7 +84,7 @@ def notes_of_system(
     plan: BlamePlan, points: Points, facts: Sequence[PointFacts], refused: Mapping[str, bool]
 ) -> list[str]:
     """Return the notes on one system, each with its count. refused: question id -> whether it refuses."""
-    notes = []
+    notes = [] if "retriever" in points.components else [NOT_RETRIEVED]
     counted = points.counted
     n_second = sum(point.second is not None for point in counted)
     n_lost_alone = sum(point.lost and point.second is None and point.answerable for point in counted)
@@ -130,16 +136,24 @@ def _steps_note(facts: Sequence[PointFacts]) -> list[str]:
 
 def _luck_note(plan: BlamePlan, points: Points) -> list[str]:
     kept = {point.question_id for point in points.counted if not point.lost and point.answerable}
-    rows = [row for row in plan.run.answers if row.system == points.lead.system and row.question_id in kept]
-    n_luck = sum(
-        found_relevant(row, plan.run.questions.get(row.question_id), plan.run.same) is False for row in rows
-    )
+    found = _found(plan, points.lead.system)
+    n_luck = sum(one is False for name, one in found.items() if name in kept)
     if not n_luck:
         return []
     return [
         f"{plural(n_luck, 'right answer')} had no relevant document among the contexts: known without the "
         "corpus, lucky, or the question does not name all the documents that answer it."
     ]
+
+
+def _found(plan: BlamePlan, system: str) -> dict[str, bool | None]:
+    """Return question id -> whether a relevant document is among the contexts of a system's answer."""
+    run = plan.run
+    return {
+        row.question_id: found_relevant(row, run.questions.get(row.question_id), run.same)
+        for row in run.answers
+        if row.system == system
+    }
 
 
 ANSWERS, JUDGEMENTS = "blame_answers.jsonl", "blame_judgements.jsonl"
@@ -172,11 +186,12 @@ def blame(
 ) -> BlameSummary:
     """Return where the lost points of a finished run went; files and a new report.html stand in its folder.
 
-    run: a folder that `ragstone run` wrote. model, judge, second, second_model, labels: in place of those of
-    `[blame]`. settings: `[blame]` and the tables of the models (default: ragstone.toml); judges and prompts
-    are those of the run. Beside the second opinion, models are asked about lost points alone. Run again, no
-    finished call is made twice and every file is the same. budget: e.g. `100calls` or `2usd`; deadline: e.g.
-    `30m`. Raises ConfigError and DataError as plan_blame does, ModelError when no call can succeed.
+    run: a folder that `ragstone run` or `ragstone judge` wrote. model, judge, second, second_model, labels:
+    in place of those of `[blame]`. settings: `[blame]` and the tables of the models (default: ragstone.toml);
+    judges and prompts are those of the run. Beside the second opinion, models are asked about lost points
+    alone. Run again, no finished call is made twice and every file is the same. budget: e.g. `100calls` or
+    `2usd`; deadline: e.g. `30m`. Raises ConfigError and DataError as plan_blame does, ModelError when no call
+    can succeed.
     """
     chosen = choose_blame(
         settings or load_settings(),
@@ -273,6 +288,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         )
         for lead in plan.leads
     }
+    if run.of_sheet:
+        points = {system: _visible(plan, of_system) for system, of_system in points.items()}
     second = second_name(plan)
     facts = await desk.facts(points, second or "")
     causes = {
@@ -297,6 +314,14 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         answers=answers,
         judgements=judgements,
     )
+
+
+def _visible(plan: BlamePlan, points: Points) -> Points:
+    """Return the points of a run without documents, with the components that may answer for some there."""
+    found = _found(plan, points.lead.system)
+    unseen = {"dataset"} if any(one is not None for one in found.values()) else {"dataset", "retriever"}
+    seen = [component for component in points.components if component not in unseen]
+    return msgspec.structs.replace(points, components=seen)
 
 
 async def _seconds(plan: BlamePlan, desk: BlameCoordinator) -> dict[tuple[str, str], bool]:

@@ -1,20 +1,21 @@
 """A run folder and `[blame]` -> what is to be asked of which judges and models, checked before any call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.config import AnswerSection, DocumentsSection, JudgeSection, RetrieveSection, Settings
+from ragstone.config import AnswerSection, DocumentsSection, JudgeSection, RetrieveSection, Settings, choose
 from ragstone.config.python_function import names_function
 from ragstone.config.systems import RagSystem
 from ragstone.dataset.placing import place_evidence
 from ragstone.engine.digests import digest_of
 from ragstone.engine.manifest import FILE
-from ragstone.errors import ConfigError, DataError, nearest, plural
+from ragstone.errors import ConfigError, DataError, explaining, nearest, plural
 from ragstone.flows.blame.steps import read_steps
 from ragstone.judging import Judge, MetricSummary, load_judge
+from ragstone.judging.conversation import conversation_of
 from ragstone.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
@@ -24,12 +25,15 @@ from ragstone.report.summary import RunSummary
 from ragstone.retrieval.relevance import same_documents
 from ragstone.stages.notes import evidence_notes
 from ragstone.systems.prompting import load_prompt
-from ragstone.systems.rows import with_columns
-from ragstone.tables import read_rows
+from ragstone.systems.rows import THREAD, with_columns
+from ragstone.tables import parse_row, read_rows
 from ragstone.tables.calls import FORM
+from ragstone.tables.names import accepted_names, fold
 
 SUPPORT, REFUSAL = "faithfulness", "answered"  # metrics whose judges tell what an answer was made from, or is
+QUESTIONS = "questions.jsonl"
 FREE = {SUPPORT: "grounding", REFUSAL: "no_refusal"}  # where the run has no judge of these
+NAMING = {*map(fold, accepted_names(Question, "document_ids"))}  # columns of relevant documents
 SHOWN_ERRORS = 10
 
 # Tables of the run that decide what is asked here.
@@ -44,10 +48,15 @@ RowT = TypeVar("RowT", Answer, Chunk, Document, Judgement, Question)
 
 
 class BlamedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run folder holds that blame reads. same: copies of documents, see same_documents."""
+    """What a run folder holds that blame reads.
+
+    of_sheet: `ragstone judge` wrote it, so that it holds no documents, and the questions are what the answers
+    carry. same: copies of documents, see same_documents.
+    """
 
     folder: Path
     summary: RunSummary
+    of_sheet: bool
     questions: dict[str, Question]
     documents: dict[str, Document]
     chunks_of: dict[str, list[Chunk]]
@@ -87,8 +96,11 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     DataError for a folder that is no run, one without questions, and where nothing was scored.
     """
     summary, manifest = read_summary(folder), read_manifest(folder / FILE) or {}
-    of_run, notes = _settings_of_run(settings, manifest)
-    run = read_blamed(folder, summary, of_run)
+    of_sheet = not manifest and not (folder / QUESTIONS).is_file()
+    of_run, notes = (
+        (_settings_of_sheet(settings, summary), []) if of_sheet else _settings_of_run(settings, manifest)
+    )
+    run = read_blamed(folder, summary, of_run, of_sheet)
     leads = _leads(run.summary, settings.blame.judge)
     judge = _judge_of(leads[0], of_run)
     asked = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
@@ -117,16 +129,17 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     )
 
 
-def read_blamed(folder: Path, summary: RunSummary, settings: Settings) -> BlamedRun:
+def read_blamed(folder: Path, summary: RunSummary, settings: Settings, of_sheet: bool) -> BlamedRun:
     """Return the rows of a run folder. Raises DataError."""
-    questions = {row.id: row for row in _rows(folder / "questions.jsonl", Question)}
     answers = list(_rows(folder / "answers.jsonl", Answer))
+    asked = questions_in(answers) if of_sheet else _rows(folder / QUESTIONS, Question)
+    questions = {row.id: row for row in asked}
     judgements = list(_rows(folder / "judgements.jsonl", Judgement))
-    for name, rows in (("questions", questions), ("answers", answers), ("judgements", judgements)):
+    for name, rows in (("answers", answers), ("judgements", judgements), ("questions", questions)):
         if not rows:
             raise DataError(
                 f"{folder / name}.jsonl: no such rows, and blame is laid by question. Name a folder that "
-                "`ragstone run` wrote, with [questions] path in its settings."
+                "`ragstone judge` wrote, or `ragstone run` with [questions] path in its settings."
             )
     chunks_of: dict[str, list[Chunk]] = {}
     for chunk in _rows(folder / "chunks.jsonl", Chunk):
@@ -135,6 +148,7 @@ def read_blamed(folder: Path, summary: RunSummary, settings: Settings) -> Blamed
     return BlamedRun(
         folder=folder,
         summary=summary,
+        of_sheet=of_sheet,
         questions=questions,
         documents=documents,
         chunks_of=chunks_of,
@@ -142,6 +156,24 @@ def read_blamed(folder: Path, summary: RunSummary, settings: Settings) -> Blamed
         judgements=judgements,
         same=same_documents([*documents.values()], settings.documents.copies),
     )
+
+
+def questions_in(answers: Iterable[Answer]) -> Iterator[Question]:
+    """Yield the question that each answer carries, with what was said before it in a conversation.
+
+    The documents that a row of a conversation names are those of its last reply, as its reference is. Raises
+    DataError for documents that are no ids.
+    """
+    for row in answers:
+        of_whole = conversation_of(row) is not None and row.reference is None
+        columns = {} if of_whole else row.metadata or {}
+        told = {name: value for name, value in columns.items() if fold(name) in NAMING}
+        told |= {name: getattr(row, name) for name in ("reference", "answerable", "tags")}
+        turns = row.turns or []
+        asked = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=0)
+        before = [{"role": turn.role, "content": turn.content} for turn in turns[:asked]]
+        more = {"id": row.question_id, "question": row.question or "", THREAD: {"turns": before}}
+        yield parse_row(told | more, Question)
 
 
 def _rows(path: Path, row_type: type[RowT]) -> Sequence[RowT]:
@@ -175,14 +207,25 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
     return made, changed
 
 
+def _settings_of_sheet(settings: Settings, summary: RunSummary) -> Settings:
+    """Return the settings of a run of `ragstone judge`: of answers made elsewhere, judged by its model."""
+    models = [row.model for row in summary.metrics if row.model != NO_MODEL and " + " not in row.model]
+    if models and settings.judge.model not in models:
+        settings = choose(settings, "judge", model=models[0])
+    return choose(settings, "answer", sheet="answers.jsonl")
+
+
 def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
     """Return one mean a system, all by one judge: the wanted one, else the headline of the run."""
     scored = [row for row in summary.metrics if row.estimate is not None]
     if not scored:
-        raise DataError(
-            f"{summary.name}: no judgement has a score, so no point is lost or kept. The field `error` of "
-            "judgements.jsonl says why; run again to retry calls that failed."
+        reasons = dict.fromkeys(reason for row in summary.metrics for reason in row.reasons)
+        why = (
+            f"The judges say: {'; '.join(reasons)}. Add it to the answer sheet, and judge again"
+            if reasons
+            else "The field `error` of judgements.jsonl says why; run again to retry calls that failed"
         )
+        raise DataError(f"{summary.name}: no judgement has a score, so no point is lost or kept. {why}.")
     if wanted is None:
         lead = next(row for row in headlines(summary) if row.estimate is not None)
     else:
@@ -205,7 +248,9 @@ def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:
     name = lead.judge.removesuffix(JOINT_SUFFIX)
     named = {str(one): one for one in map(settings.named, settings.judge.judges)}
     found = (load_judge(one) for key, one in named.items() if ".toml" in key or names_function(key))
-    judge = next((one for one in found if one.name == name), None) or load_judge(name)
+    fix = "Name its file in judges of [judge] in ragstone.toml."
+    with explaining(f"{name}, the judge of this run", fix, ConfigError, error=ConfigError):
+        judge = next((one for one in found if one.name == name), None) or load_judge(name)
     if judge.best == "lowest":
         raise ConfigError(f"{name}: its lowest score is the good one. Name another judge as [blame] judge.")
     asks = model_name(judge, settings.judge.model or NO_MODEL)
