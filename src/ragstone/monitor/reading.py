@@ -36,7 +36,7 @@ from ragstone.monitor.store import Mark, MonitorStore
 from ragstone.tables.interchange.marks import is_openinference
 from ragstone.tables.interchange.openinference import steps_in
 from ragstone.tables.interchange.recognise import is_trace
-from ragstone.tables.interchange.traces import QUIET_S, OpenTraces, TraceStep, nothing_asked
+from ragstone.tables.interchange.traces import GRACE_S, QUIET_S, OpenTraces, TraceStep, nothing_asked
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together
@@ -90,13 +90,13 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[LogBatch]:
     try:
         status = path.stat()
         inode = _inode(status)
-        known = _known(path, inode, marks)
-        same = _unchanged(known, status)
+        same = _unchanged(_known(path, inode, marks), status)
         if same is not None:
             if same.path != str(path):
                 yield LogBatch([], msgspec.structs.replace(same, path=str(path)))
             return
         with path.open("rb") as file:
+            known = _known(path, inode, marks)
             reached = next((mark for mark in known if not mark.whole and _goes_on(file, mark, status)), None)
             anew = inode in marks and reached is None
             if reached is None and not _is_lines(path, file):
@@ -108,10 +108,11 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[LogBatch]:
         raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
 
 
-def _known(path: Path, inode: str, marks: Mapping[str, Mark]) -> list[Mark]:
-    """Return what is kept of a file, also of one that was replaced by it."""
-    known = [marks[inode]] if inode in marks else []
-    return known + [mark for mark in marks.values() if mark.path == str(path) and mark.inode != inode]
+def _known(path: Path, inode: str, marks: Mapping[str, Mark]) -> Iterator[Mark]:
+    """Yield what is kept of a file, then of those that it replaced, for which all marks are searched."""
+    if inode in marks:
+        yield marks[inode]
+    yield from (mark for mark in marks.values() if mark.path == str(path) and mark.inode != inode)
 
 
 def _unchanged(known: Iterable[Mark], status: os.stat_result) -> Mark | None:
@@ -271,7 +272,7 @@ def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Itera
                 raise
         # Of a trace that ended well before all files that follow begin, nothing is in them.
         later = min((one.begins for one in files[n:]), default=math.inf if ended else traces.newest)
-        rows += traces.take(later, whole=n == len(files))
+        rows += traces.take(later, grace_s=GRACE_S if n < len(files) else -math.inf)
         n_rows += len(rows)
         for at in range(0, len(rows), BATCH):
             some = rows[at : at + BATCH]
@@ -343,13 +344,15 @@ def take_log(
     paths = dict.fromkeys([*rotated_from(sources, marks), *present_files(sources, strict=strict)])
     spans = span_files(paths, marks, follow=follow)
     whose = {one.path for one in spans}
-    others = (new_rows(path, store.marks()) for path in paths if path not in whose)
+    others = (new_rows(path, marks) for path in paths if path not in whose)
     for batches in chain(others, [span_rows(spans, strict=strict, follow=follow)] if spans else []):
         taking.understood = not strict
         for batch in _readable(batches, strict=strict):
             cut = left is not None and len(batch.rows) > left
             rows = batch.rows[:left] if cut else batch.rows
             taking.take(msgspec.structs.replace(batch, rows=rows, mark=None) if cut else batch)
+            if batch.mark is not None and taking.understood:
+                marks[batch.mark.inode] = batch.mark
             left = None if left is None else left - len(rows)
             if cut or left == 0:
                 return taking.counts()

@@ -82,6 +82,7 @@ def nothing_asked(where: str, n_traces: int) -> DataError:
 
 
 QUIET_S = 120.0  # a trace of which no span has come for so long is not waited for
+GRACE_S = 10.0  # in which other programs may still send spans of a trace that seems whole
 
 
 class OpenTraces:
@@ -91,7 +92,7 @@ class OpenTraces:
     """
 
     def __init__(self) -> None:
-        self.newest = -math.inf  # the time of the last end of a span
+        self.newest = 0.0  # the time of the last end of a span
         self.n_taken = 0
         self._open: dict[object, list[TraceStep]] = {}
         self._ends: dict[object, float] = {}
@@ -106,15 +107,15 @@ class OpenTraces:
         self._ends[trace] = max(ended, self._ends.get(trace, ended))
         self._sources.setdefault(trace, set()).add(source)
 
-    def take(self, now: float, *, whole: bool = False) -> list[tuple[int, dict[str, Any]]]:
-        """Return the answers in the traces that were quiet for QUIET_S then, and, if so asked, in whole ones.
+    def take(self, now: float, *, grace_s: float) -> list[tuple[int, dict[str, Any]]]:
+        """Return the answers in the traces that were quiet for QUIET_S then, whole ones for grace_s.
 
         As answers_of, but traces in which nothing was asked are none.
         """
         done = [
             trace
             for trace, steps in self._open.items()
-            if self._ends[trace] + QUIET_S < now or (whole and _is_whole(steps))
+            if (ended := self._ends[trace]) + grace_s < now and (ended + QUIET_S < now or _is_whole(steps))
         ]
         self.n_taken += len(done)
         for trace in done:
