@@ -13,7 +13,7 @@ from ragstone.judging.lexical import repeats_itself
 from ragstone.judging.render import gather_inputs
 from ragstone.records import Answer, Context, Question, Step, Turn
 from ragstone.tables import read_rows, write_rows
-from ragstone.tables.interchange.conversations import NO_REPLY
+from ragstone.tables.names import NO_REPLY
 
 CALL = Step(tool="weather", arguments={"place": "Nakuru"}, result="rain")
 FAILED = Step(tool="crops", error="no such crop")

@@ -499,5 +499,5 @@ def test_a_page_without_a_chart_carries_nothing_that_draws(write_run: WriteRun) 
     rows = [judgement("q1", "correctness", 1)]
     nothing = dict.fromkeys(("documents", "questions", "rankings", "answers"))
     page = write_report(write_run(judgements=rows, summary=summary_of(rows), **nothing)).read_text()
-    assert len(page) < 60_000
+    assert len(page) < 70_000  # the libraries that draw have ten times as many
     assert not re.search("data-library|vega", page)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from ragstone.records import Answer, Judgement, Label, Metadata, Step, Turn
-from ragstone.tables.interchange.conversations import NO_REPLY
+from ragstone.tables.names import NO_REPLY
 
 TURN = "turn"  # in the metadata of a reply: its place in the conversation, from 1
 CONVERSATION = "conversation"  # there too: the question_id of the whole

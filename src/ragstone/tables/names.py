@@ -110,6 +110,7 @@ CONTEXT_TEXT = ("text", "content", "page_content", "document", "body")
 """Names under which a passage holds its text."""
 PASSAGE_TEXT = (*CONTEXT_TEXT, "pageContent", "context", "chunk", "passage")
 
+NO_REPLY = "the conversation has no reply of the assistant"  # the error of such a row
 MESSAGES = ("turns", "messages", "conversation", "conversations", "history", "chat", "chat_history", "items")
 """Names under which a row holds a conversation, and below, those of a message's parts."""
 ROLE_NAMES = ("role", "from", "author", "sender", "speaker")

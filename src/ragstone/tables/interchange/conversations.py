@@ -16,9 +16,8 @@ from ragstone.tables.columns import as_contexts
 from ragstone.tables.interchange.marks import messages_in
 from ragstone.tables.interchange.messages import answer_call, plain_messages
 from ragstone.tables.interchange.values import content_in, objects_in, role_in, role_name
-from ragstone.tables.names import MESSAGES, accepted_names
+from ragstone.tables.names import MESSAGES, NO_REPLY, accepted_names
 
-NO_REPLY = "the conversation has no reply of the assistant"
 _IDS = accepted_names(Answer, "question_id")
 _CONTEXTS = (*accepted_names(Answer, "contexts"), "retrievalContext")
 # Of deepeval's conversations: the reference of the whole, and what the assistant is to be.
