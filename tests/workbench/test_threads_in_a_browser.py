@@ -35,6 +35,10 @@ MAKE = """
 post("/workbench/label/new", {name: "first", run: "0/chats-turns", judge: "no_refusal|answered", by: "random",
   n: 2, annotators: "ann"})
 """
+DIFFER = """
+Promise.all([["ann", 0], ["bo", 1]].map(([annotator, score]) => post("/workbench/label/first/import", {
+  annotator, file: "labels.jsonl", text: JSON.stringify({question_id: "c#4", system: "default", score})})))
+"""
 LOOKS = [{"viewport": {"width": 360, "height": 740}}, {"color_scheme": "dark"}]
 
 
@@ -83,6 +87,23 @@ def test_the_labelling_page_shows_the_thread_with_the_judged_reply(judged, look)
     labels = (judged / "labels" / "first.jsonl").read_text()
     assert '"c#4"' in labels
     assert '"c#6"' in labels
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_page_of_differences_shows_the_thread(judged, look):
+    with served(load_settings(judged / "ragstone.toml")) as address, opened_tab(loopback=True, **look) as tab:
+        tab.visit(f"{address}/workbench/label")
+        tab.run(MAKE)
+        tab.run(DIFFER)
+        tab.visit(f"{address}/workbench/label/first/adjudicate")
+        turns = tab.run(TURNS)
+        assert turns[1] == f"2 User\nWill it rain? {HOSTILE}"
+        assert turns[3].startswith("4 Assistant judged reply\nYes.\nContexts given (1)")
+        check_page(tab, look)
+        tab.page.click(".difference [data-score='1']")
+        tab.page.wait_for_selector(".difference .said:has-text('Settled: 1')")
+        tab.visit(f"{address}/workbench/label/first/adjudicate")
+        assert tab.run("document.querySelectorAll('.settled .turns > li').length") == 4
 
 
 @pytest.mark.parametrize("look", LOOKS)

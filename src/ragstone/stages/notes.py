@@ -128,7 +128,7 @@ def plain_notes(
             "measures are too low."
         )
     notes += [_failed(metric) for metric in metrics if n_failed(metric)]
-    notes += _lacking(metrics)
+    notes += lacking_notes(metrics)
     carded = {(card.judge, card.model) for card in cards}
     judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
     unmeasured = sorted({judge for judge, _ in judged - carded})
@@ -140,7 +140,7 @@ def plain_notes(
     return [*notes, *_alone(metrics)]
 
 
-def _lacking(metrics: Sequence[MetricSummary]) -> list[str]:
+def lacking_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return a note for each judge some of whose rows lack what it reads, with what to do about it."""
     # The criteria of a rubric share their rows: the first metric of a judge counts them.
     firsts = {(metric.judge, metric.system): metric for metric in reversed(metrics)}

@@ -171,6 +171,7 @@ def adjudicate(request: AnyRequest, opened: AtQueue, name: FromPath[str]) -> Res
         n_unsettled=len(unsettled),
         settled=[one for one in found if one.settled],
         label=LABEL,
+        as_json=lambda value: msgspec.json.encode(value).decode(),
     )
 
 

@@ -23,7 +23,7 @@ from ragstone.report.findings import headlines
 from ragstone.report.run import read_manifest, read_summary
 from ragstone.report.summary import RunSummary
 from ragstone.retrieval.relevance import same_documents
-from ragstone.stages.notes import evidence_notes
+from ragstone.stages.notes import evidence_notes, lacking_notes
 from ragstone.systems.prompting import load_prompt
 from ragstone.systems.rows import THREAD, with_columns
 from ragstone.tables import parse_row, read_rows
@@ -219,13 +219,10 @@ def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
     """Return one mean a system, all by one judge: the wanted one, else the headline of the run."""
     scored = [row for row in summary.metrics if row.estimate is not None]
     if not scored:
-        reasons = dict.fromkeys(reason for row in summary.metrics for reason in row.reasons)
-        why = (
-            f"The judges say: {'; '.join(reasons)}. Add it to the answer sheet, and judge again"
-            if reasons
-            else "The field `error` of judgements.jsonl says why; run again to retry calls that failed"
+        why = " ".join(lacking_notes(summary.metrics)) or (
+            "The field `error` of judgements.jsonl says why; run again to retry calls that failed."
         )
-        raise DataError(f"{summary.name}: no judgement has a score, so no point is lost or kept. {why}.")
+        raise DataError(f"{summary.name}: no judgement has a score, so no point is lost or kept. {why}")
     if wanted is None:
         lead = next(row for row in headlines(summary) if row.estimate is not None)
     else:

@@ -1,5 +1,6 @@
 "use strict";
 /* Settle a difference: send the score, then show who had given what. */
+for (const place of document.querySelectorAll("[data-thread]")) place.replaceWith(threadElement(JSON.parse(place.dataset.thread)));
 for (const article of document.querySelectorAll(".difference")) {
   const said = article.querySelector(".said");
   async function decide(score) {
