@@ -10,7 +10,6 @@ from ragstone.config import read_library
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest
 from ragstone.files.language import language_odds
-from ragstone.judging.citation_marks import NAMED_SOURCE, cited_statements
 from ragstone.judging.conversation import conversation_of
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
@@ -256,6 +255,8 @@ def statement_verdicts(answer: Answer) -> list[Verdict]:
     A statement is a sentence as in `cited_statements`; one that refuses is none, unless the contexts say it.
     score: word_support, by all of them. context: the one that holds most of what is said.
     """
+    from ragstone.judging.citation_marks import NAMED_SOURCE, cited_statements  # a start needs none of it
+
     contexts = [set(words(context.text)) for context in answer.contexts or ()]
     held = set[str]().union(*contexts)
     found: list[Verdict] = []
