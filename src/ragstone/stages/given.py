@@ -30,7 +30,7 @@ def sheet_rows(
     bare: whether questions will do, since nobody reads an answer. each_turn: every reply of a conversation is
     a row of its own; `limit` counts conversations.
     """
-    asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
+    asked = {row.id: _with_documents(row) for row in read_rows(questions, Question)} if questions else {}
 
     def answers_of(file: Path) -> Iterator[Answer]:
         return answers_or_questions(partial(read_rows, file)) if bare else read_rows(file, Answer)
@@ -41,6 +41,14 @@ def sheet_rows(
         return every_reply(given) if each_turn else given
 
     return rows
+
+
+def _with_documents(question: Question) -> Question:
+    """Return a question whose relevant documents are a column, which its answers take over."""
+    if question.document_ids is None:
+        return question
+    columns = {"document_ids": question.document_ids, **(question.metadata or {})}
+    return msgspec.structs.replace(question, metadata=columns)
 
 
 def answers_or_questions(read: Callable[[type], Iterable[Any]]) -> Iterator[Answer]:

@@ -124,6 +124,20 @@ def test_the_column_of_documents_has_any_of_its_names(judged, column):
     assert counts(system) == {"retriever": 1, "model + prompt": 0, "cannot tell": 0}
 
 
+def test_documents_may_stand_with_the_questions_that_a_sheet_is_judged_with(judged, tmp_path):
+    asked = {"id": "a", "question": "When?", "reference": "in March", "document_ids": ["d1"]}
+    (tmp_path / "asked.jsonl").write_text(json.dumps(asked))
+    row = {"id": "a", "answer": "In May.", "contexts": [{"text": "May", "document_id": "d2"}]}
+    folder = judged([row], "containment", "--questions", "asked.jsonl")
+    assert counts(ragstone.blame(folder).systems[0])["retriever"] == 1
+    (tmp_path / "sheet.jsonl").write_text('{"id": "a", "answer": "In May."}')
+    asked["document_ids"] = ["a-name-as-long-as-a-passage"]
+    (tmp_path / "asked.jsonl").write_text(json.dumps(asked))
+    ran = command("judge", "sheet.jsonl", "--judge", "grounding", "--questions", "asked.jsonl", "-o", "r")
+    assert ran.code in (0, 5), ran.err
+    assert "contexts=document_ids" not in ran.err
+
+
 def test_expected_steps_and_unanswerable_questions_stand_in_the_rows(judged):
     nakuru = {"tool": "weather", "arguments": {"place": "Nakuru"}}
     nairobi = {"tool": "weather", "arguments": {"place": "Nairobi"}, "result": "dry"}

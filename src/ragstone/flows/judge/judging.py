@@ -20,17 +20,19 @@ from ragstone.judging.conversation import TURN
 from ragstone.judging.fields import JOINT_SUFFIX
 from ragstone.judging.leaves import asks_default, members_of, read_no_answer
 from ragstone.judging.savings import CascadeTally
-from ragstone.records import NO_MODEL, Answer, Judgement
+from ragstone.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.report.summary import RunSummary
 from ragstone.stages.given import paths_of, sheet_rows
 from ragstone.stages.judge import count_planned, judge_rows
 from ragstone.stages.notes import fitted_notes, judgements_alone, masking_notes
 from ragstone.tables import check_output, keep_sources, read_rows
+from ragstone.tables.names import accepted_names
 from ragstone.tables.storage import Place, is_shards, local_path, url_of
 
 # What may be missed of a sheet: the field of the longest texts first.
 FIELDS = ("contexts", "reference", "question")
 LOOKED_AT = 100  # rows
+DOCUMENT_IDS = accepted_names(Question, "document_ids")  # are no texts
 PASSAGE = 20  # characters; no shorter text is a passage
 
 
@@ -142,6 +144,8 @@ def unread_notes(
     lengths: dict[str, int] = {}
     for row in rows:
         for name, value in row.items():
+            if name in DOCUMENT_IDS:
+                continue
             if isinstance(value, str | list) and not str(value).rstrip().endswith("?"):
                 lengths[name] = max(lengths.get(name, 0), len(str(value)))
     if "contexts" in lacking and max(lengths.values(), default=0) < PASSAGE:
