@@ -35,7 +35,7 @@ RETRY_S = b"2"
 WRONG_KEYS = 30  # of an address within a minute
 
 
-class _Refused(NamedTuple):
+class _Rejected(NamedTuple):
     """Why a request is not taken. retry: it may be sent again, later."""
 
     status: int
@@ -43,7 +43,7 @@ class _Refused(NamedTuple):
     retry: bool = False
 
 
-BUSY = _Refused(503, "too much is being written at this moment: send it again", retry=True)
+BUSY = _Rejected(503, "too much is being written at this moment: send it again", retry=True)
 
 
 def sender_keys(settings: Settings) -> Keys:
@@ -98,10 +98,10 @@ class TraceReceiver:
             return message
 
         refused = _refused(scope, headers, encoding, self._keys, self._wrong)
-        told: SpanReceipt | _Refused | None = refused
+        told: SpanReceipt | _Rejected | None = refused
         if refused is None and encoding is not None:
             told = await _receive(self.collector, reading, headers, encoding)
-        if isinstance(told, _Refused):
+        if isinstance(told, _Rejected):
             if more and "expect" not in headers:  # who still sends would not see the answer
                 await drain(reading)
             await _answer(send, told.status, _status(told.message, encoding), encoding, retry=told.retry)
@@ -115,38 +115,38 @@ class TraceReceiver:
 
 def _refused(
     scope: HTTPScope, headers: Mapping[str, str], encoding: Encoding | None, keys: Keys, wrong: RequestLimits
-) -> _Refused | None:
+) -> _Rejected | None:
     """Return why a request is not read at all."""
     if scope["method"] != "POST":
-        return _Refused(405, "spans are sent with POST")
+        return _Rejected(405, "spans are sent with POST")
     if "origin" in headers:
-        return _Refused(403, "spans are taken from programs, not from pages in a browser")
+        return _Rejected(403, "spans are taken from programs, not from pages in a browser")
     if keys:
         given = headers.get("authorization") or f"Bearer {headers.get('x-api-key', '')}"
         if name_of(keys, given) is None:
             client = scope["client"]
             if wrong.wait_s(client[0] if client else "", asyncio.get_running_loop().time()):
-                return _Refused(429, "too many wrong keys from this address", retry=True)
-            return _Refused(401, "a key is needed: the header Authorization: Bearer KEY, or x-api-key: KEY")
+                return _Rejected(429, "too many wrong keys from this address", retry=True)
+            return _Rejected(401, "a key is needed: the header Authorization: Bearer KEY, or x-api-key: KEY")
     if encoding is None:
-        return _Refused(415, f"the Content-Type of spans is one of: {', '.join(KINDS)}")
+        return _Rejected(415, f"the Content-Type of spans is one of: {', '.join(KINDS)}")
     if headers.get("content-encoding", "identity") not in ("identity", *PACKED):
-        return _Refused(415, f"the Content-Encoding of spans is one of: {', '.join(PACKED)}, or none")
+        return _Rejected(415, f"the Content-Encoding of spans is one of: {', '.join(PACKED)}, or none")
     return None
 
 
 async def _receive(
     collector: TraceCollector, receive: Receive, headers: Mapping[str, str], encoding: Encoding
-) -> SpanReceipt | _Refused | None:
+) -> SpanReceipt | _Rejected | None:
     """Read a request and have its spans written; None where the sender has gone."""
     most = collector.section.max_request_mb * 1_000_000
-    large = _Refused(413, f"a request has {most:,} bytes at most. Send smaller batches.")
+    large = _Rejected(413, f"a request has {most:,} bytes at most. Send smaller batches.")
     length = headers.get("content-length", "0")
     if length.isdecimal() and int(length) > most:
         return large
     with collector.room() as has_room:
         body = await _body(receive, most, has_room)
-        if body is None or isinstance(body, _Refused):
+        if body is None or isinstance(body, _Rejected):
             return body
         try:
             if packed := PACKED.get(headers.get("content-encoding", "")):
@@ -155,14 +155,14 @@ async def _receive(
                 return large
             return await collector.take(body, encoding) if has_room(len(body)) else BUSY
         except DataError as mistake:
-            return _Refused(400, str(mistake))
+            return _Rejected(400, str(mistake))
         except MissingExtra as mistake:
-            return _Refused(415, str(mistake))
+            return _Rejected(415, str(mistake))
         except OSError as mistake:
-            return _Refused(503, str(mistake), retry=True)
+            return _Rejected(503, str(mistake), retry=True)
 
 
-async def _body(receive: Receive, most: int, has_room: Callable[[int], bool]) -> bytes | _Refused | None:
+async def _body(receive: Receive, most: int, has_room: Callable[[int], bool]) -> bytes | _Rejected | None:
     """Return a body of at most so many bytes and one chunk more; None where the sender has gone."""
     chunks: list[bytes] = []
     n_bytes, more = 0, True
