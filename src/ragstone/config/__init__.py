@@ -16,7 +16,7 @@ from ragstone.config.datasets import (
     SampleSection,
     TranslateSection,
 )
-from ragstone.config.library import library_names, read_library, read_named, shipped
+from ragstone.config.library import library_names, read_library, read_named, read_settings_text, shipped
 from ragstone.config.loading import (
     choose,
     convert_section,
@@ -137,6 +137,7 @@ __all__ = [
     "place_of_key",
     "read_library",
     "read_named",
+    "read_settings_text",
     "sampling_of",
     "shipped",
 ]

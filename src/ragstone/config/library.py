@@ -21,6 +21,16 @@ def library_names(room: str, folder: str) -> list[str]:
     return sorted(file.stem for file in shipped(room, folder).glob(f"*{ENDING}"))
 
 
+def read_settings_text(file: Path, absent: str) -> str:
+    """Return the text of a user's file. absent: what is said where there is none. Raises ConfigError."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: {absent}") from None
+    except (OSError, UnicodeDecodeError) as mistake:
+        raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
+
+
 def read_named(name: str | Path, kind: str, room: str, folder: str) -> tuple[str, Path]:
     """Return the text of one that ships, or of a user's file (a path in .toml), and its file's name.
 
@@ -28,12 +38,7 @@ def read_named(name: str | Path, kind: str, room: str, folder: str) -> tuple[str
     """
     if str(name).endswith(ENDING):
         file = Path(name).expanduser()
-        try:
-            return file.read_text(encoding="utf-8-sig"), file
-        except FileNotFoundError:
-            raise ConfigError(f"{file}: no such {kind} file.") from None
-        except (OSError, UnicodeDecodeError) as mistake:
-            raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
+        return read_settings_text(file, f"no such {kind} file."), file
     names = library_names(room, folder)
     if name not in names:
         raise ConfigError(f"unknown {kind} {str(name)!r}. {nearest(str(name), names)} Or give a .toml file.")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from ragstone.config.library import read_settings_text
 from ragstone.config.section import Section
 from ragstone.config.sections import Settings
 from ragstone.config.serving import MOVED
@@ -27,12 +28,7 @@ def load_settings(path: Path | str | None = None) -> Settings:
     file = Path(path or DEFAULT_FILE)
     if path is None and not file.exists():
         return Settings()
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ConfigError(f"{file}: no such file. Make one with: ragstone new DIR") from None
-    except (OSError, UnicodeDecodeError) as mistake:
-        raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
+    text = read_settings_text(file, "no such file. Make one with: ragstone new DIR")
     tables = parse_toml(text, file)
     for name in OWN & tables.keys():
         raise ConfigError(

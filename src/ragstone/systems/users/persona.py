@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ragstone.config import Positive, Section, convert_section, parse_toml
+from ragstone.config import Positive, Section, convert_section, parse_toml, read_settings_text
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging.assertion import problem_of
 
@@ -73,12 +73,7 @@ class Persona(Section, frozen=True, kw_only=True):
 
 def load_personas(path: Path) -> list[Persona]:
     """Return the personas of a file. Raises ConfigError naming the line and what to change."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file. It holds a table [[{TABLE}]] for each user.") from None
-    except (OSError, UnicodeDecodeError) as mistake:
-        raise ConfigError(f"{path}: cannot be read ({mistake}).") from None
+    text = read_settings_text(path, f"no such file. It holds a table [[{TABLE}]] for each user.")
     tables = parse_toml(text, path)
     if other := next((key for key in tables if key != TABLE), None):
         raise ConfigError(f"{path}: unknown key {other!r}. {nearest(other, [TABLE])}")
