@@ -15,7 +15,7 @@ from ragstone.tables.calls import CALLS, step_row
 from ragstone.tables.columns import as_contexts
 from ragstone.tables.interchange.marks import messages_in
 from ragstone.tables.interchange.messages import answer_call, plain_messages
-from ragstone.tables.interchange.values import content_in, objects_in, role_in, role_name
+from ragstone.tables.interchange.values import content_in, first_in, objects_in, role_in, role_name
 from ragstone.tables.names import MESSAGES, NO_REPLY, accepted_names
 
 _IDS = accepted_names(Answer, "question_id")
@@ -98,7 +98,7 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
             known = ", ".join(get_args(Role))
             raise ValueError(f"turn {place} has the role {role_name(fields)!r}, which is none of {known}")
         turn: dict[str, Any] = {"role": role, "content": content_in(fields) or ""}
-        contexts = next((fields[name] for name in _CONTEXTS if fields.get(name) is not None), None)
+        contexts = first_in(fields, _CONTEXTS)
         if contexts is not None:
             turn["contexts"] = as_contexts(contexts)
         calls = [_step(call, open_calls) for name in CALLS for call in objects_in(fields.get(name))]

@@ -15,6 +15,7 @@ from ragstone.tables.interchange.values import (
     content_in,
     decoded,
     fields_in,
+    first_in,
     nested,
     objects_in,
     question_in,
@@ -143,19 +144,15 @@ def _type(part: Mapping[str, Any]) -> str:
 
 
 def _call_id(fields: Mapping[str, Any]) -> str | None:
-    given = _first(fields, _CALL_IDS)
+    given = first_in(fields, _CALL_IDS)
     return None if given is None else str(given)
-
-
-def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
-    return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
 def _call(fields: Mapping[str, Any]) -> Message:
     """Return a call with its id in a form that step_row reads; without a name it has that of its item."""
     call = {**fields, **fields_in(fields.get("functionCall")), "id": _call_id(fields)}
     for name, others in _MORE_NAMES.items():
-        if call.get(name) is None and (given := _first(call, others)) is not None:
+        if call.get(name) is None and (given := first_in(call, others)) is not None:
             call[name] = given
     if tool_named(call) is None:
         call["name"] = str(fields.get("type") or "unknown").removesuffix("_call")
@@ -167,13 +164,13 @@ def _result(fields: Mapping[str, Any]) -> Message:
     return {
         "role": "tool",
         "tool_call_id": _call_id(fields),
-        "content": result_text(_first(fields, ("error", *_OUTPUTS))) or "",
+        "content": result_text(first_in(fields, ("error", *_OUTPUTS))) or "",
         **({"failed": True} if failed else {}),
     }
 
 
 def _thought(fields: Mapping[str, Any]) -> str:
-    return answer_text(_first(fields, _THOUGHTS[_type(fields)])) or ""
+    return answer_text(first_in(fields, _THOUGHTS[_type(fields)])) or ""
 
 
 def result_text(value: object) -> str | None:

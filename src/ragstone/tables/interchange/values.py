@@ -51,7 +51,7 @@ def _messages(row: Mapping[str, Any], levels: int) -> list[Mapping[str, Any]]:
 
 def role_name(message: Mapping[str, Any]) -> str:
     """Return what a message calls the one who speaks, in small letters; empty where it does not say."""
-    role = _first(message, ROLE_NAMES)
+    role = first_in(message, ROLE_NAMES)
     role = role.get("role") if isinstance(role, Mapping) else role
     kind = message.get("type")  # LangChain's name of it; elsewhere a type is that of an item
     if role is None and isinstance(kind, str) and kind.casefold() in ROLES:
@@ -66,10 +66,11 @@ def role_in(message: Mapping[str, Any]) -> Role | None:
 
 def content_in(message: Mapping[str, Any]) -> str | None:
     """Return the text of a message, also from within its parts."""
-    return _text(_first(message, CONTENT_NAMES), MOST_LEVELS)
+    return _text(first_in(message, CONTENT_NAMES), MOST_LEVELS)
 
 
-def _first(row: Mapping[str, Any], names: Iterable[str]) -> object:
+def first_in(row: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the value of the first of these fields that has one."""
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
