@@ -14,7 +14,7 @@ from ragstone.flows.blame.causes import PointFacts, find_cause
 from ragstone.flows.blame.desk import BlameCoordinator
 from ragstone.flows.blame.plan import BlamePlan, plan_blame
 from ragstone.flows.blame.points import Points, answerable, points_of, second_by_people, share_out
-from ragstone.judging import question_clusters
+from ragstone.judging import MetricSummary, question_clusters
 from ragstone.judging.trajectory import EXPECTED_STEPS
 from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
@@ -278,18 +278,14 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
     }
     seconds = await _seconds(plan, desk)
     points = {
-        lead.system: points_of(
+        lead.system: _points(
+            plan,
             lead,
-            run.answers,
-            run.judgements,
-            run.questions,
             refused[lead.system],
             {name: right for (name, system), right in seconds.items() if system == lead.system},
         )
         for lead in plan.leads
     }
-    if run.of_sheet:
-        points = {system: _visible(plan, of_system) for system, of_system in points.items()}
     second = second_name(plan)
     facts = await desk.facts(points, second or "")
     causes = {
@@ -316,8 +312,14 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
     )
 
 
-def _visible(plan: BlamePlan, points: Points) -> Points:
-    """Return the points of a run without documents, with the components that may answer for some there."""
+def _points(
+    plan: BlamePlan, lead: MetricSummary, refused: Mapping[str, bool], seconds: Mapping[str, bool]
+) -> Points:
+    """Return a system's points; of a run without documents, with the components that may answer for some."""
+    run = plan.run
+    points = points_of(lead, run.answers, run.judgements, run.questions, refused, seconds)
+    if not run.of_sheet:
+        return points
     found = _found(plan, points.lead.system)
     unseen = {"dataset"} if any(one is not None for one in found.values()) else {"dataset", "retriever"}
     seen = [component for component in points.components if component not in unseen]
