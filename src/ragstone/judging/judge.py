@@ -2,6 +2,7 @@
 
 import functools
 import operator
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,25 @@ def parse_judge(text: str, file: Path) -> Judge:
         line = f":{line_of(text, [key])}" if key in tables else ""
         raise ConfigError(f"{file}{line}: {problem}")
     return _placed(judge, file)
+
+
+def restore_judge(keys: Mapping[str, Any]) -> Judge:
+    """Return the judge that `msgspec.to_builtins` made these plain values of, its loaded members with it.
+
+    A member may be of any kind, which its type cannot say: a kind is imported when it is read. So each member
+    is restored by the kind that it names. Raises msgspec.ValidationError.
+    """
+    members = [dict(member) for member in keys.get("members", ())]
+    loaded = [member.pop("loaded", None) for member in members]
+    plain = {**keys, "members": members} if members else keys
+    judge: Judge = msgspec.convert(plain, type_of_kind(keys["kind"]))
+    if not members:
+        return judge
+    restored = [
+        member if inner is None else msgspec.structs.replace(member, loaded=restore_judge(inner))
+        for member, inner in zip(judge.members, loaded, strict=True)
+    ]
+    return msgspec.structs.replace(judge, members=restored)
 
 
 def _placed(judge: Judge, file: Path) -> Judge:

@@ -18,7 +18,7 @@ from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, ModelError, RagstoneError
 from ragstone.judging import Judge, JudgeContext, failed_judgements, judge_answer, load_judge
 from ragstone.judging.finding import Retrieve, no_model
-from ragstone.judging.judge import type_of_kinds
+from ragstone.judging.judge import restore_judge
 from ragstone.judging.leaves import asks_default, leaves, members_of
 from ragstone.judging.variant import load_members
 from ragstone.llm.call_trace import Exchange
@@ -187,9 +187,7 @@ def count_planned(judges: Sequence[Judge], n_answers: int) -> int | None:
 async def _judging(
     session: Session, *, judges: list[dict[str, Any]]
 ) -> Callable[[tuple[int, Answer | list[Answer]]], Awaitable[list[Judgement]]]:
-    # Joined here, not when this module is imported: each kind brings modules that most runs do without.
-    of_any_kind: Any = list[type_of_kinds()]  # type: ignore[misc]  # known when it runs
-    named: list[Judge] = msgspec.convert(judges, of_any_kind)
+    named = [restore_judge(keys) for keys in judges]
     context = await judge_context(session, named)
     tasks = plan_tasks(list, named, context, None, one_call=session.settings.judge.one_call)
 
