@@ -51,7 +51,8 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     into them, for the judges and systems that such labels speak of. systems: the leaderboard of a run with
     several systems, by the judge of findings.common_headline. by_tag: the means in groups of questions.
     distributions: how many rows have each score. bounds_from: the share of failed rows above which a mean's
-    bounds are shown beside it; 0 shows all that there are.
+    bounds are shown beside it; 0 shows all that there are. columns: field -> column, as the user chose with
+    `--column` for the sheet that was judged; a file of labels may have the same columns.
     """
 
     name: str
@@ -70,6 +71,7 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     by_tag: list[GroupedMeans] = []
     distributions: list[Distribution] = []
     bounds_from: float = BOUNDS_FROM
+    columns: dict[str, str] = {}
 
 
 NumbersT = TypeVar("NumbersT")

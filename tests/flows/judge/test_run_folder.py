@@ -154,3 +154,14 @@ def test_a_report_of_a_sheet_says_how_to_judge_it(folder, sheet):
     assert ran.code == 2
     assert f"ragstone judge '{sheet}' --judge right" in " ".join(ran.err.split())
     assert not list(folder.glob("*.html"))
+
+
+def test_a_run_keeps_which_columns_its_sheet_was_read_by(folder):
+    (folder / "own.csv").write_text("Q,A,So ist es\nCapital of Kenya?,It is Nairobi.,Nairobi\n")
+    chosen = {"question": "Q", "answer": "A", "reference": "So ist es"}
+    options = [part for pair in chosen.items() for part in ("--column", "=".join(pair))]
+    assert ragstone("judge", "own.csv", "--judge", "containment", *options).code == 0
+    run = folder / "runs" / "own"
+    assert json.loads((run / "summary.json").read_text())["columns"] == chosen
+    assert ragstone("judge", run / "answers.jsonl", "--judge", "chrf", "-o", run).code == 0
+    assert json.loads((run / "summary.json").read_text())["columns"] == chosen

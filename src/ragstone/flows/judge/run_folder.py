@@ -19,6 +19,7 @@ from ragstone.records import Answer, Judgement
 from ragstone.report.summary import RunSummary
 from ragstone.stages.given import paths_of, sheet_rows
 from ragstone.tables import held, read_rows, write_rows
+from ragstone.tables.columns import CHOICE
 
 ANSWERS, JUDGEMENTS, SUMMARY = "answers.jsonl", "judgements.jsonl", "summary.json"
 PIECE = 1 << 20  # bytes
@@ -65,13 +66,18 @@ def of_other_judges(folder: Path, judges: Sequence[Judge], force: bool) -> Itera
             yield row
 
 
-def with_models_before(folder: Path, summary: RunSummary) -> RunSummary:
-    """Return the numbers of a run that was judged again, with the models that it was asked of before."""
+def with_before(folder: Path, summary: RunSummary) -> RunSummary:
+    """Return the numbers of a run, with the columns of its sheet; if it was judged before, with those and
+    the models of that time.
+    """
+    chosen = dict(CHOICE.get().columns)
     try:
         before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=RunSummary)
     except (OSError, msgspec.DecodeError):
-        return summary
-    return msgspec.structs.replace(summary, models={**before.models, **summary.models})
+        return msgspec.structs.replace(summary, columns=chosen)
+    return msgspec.structs.replace(
+        summary, models={**before.models, **summary.models}, columns={**before.columns, **chosen}
+    )
 
 
 def judge_to_run(
@@ -110,6 +116,6 @@ def judge_to_run(
             kept=list(of_other_judges(folder, judges, force)),
             log_in=folder,
         )
-        summary = with_models_before(folder, msgspec.structs.replace(summary, name=folder.name))
+        summary = with_before(folder, msgspec.structs.replace(summary, name=folder.name))
         (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     return summary
