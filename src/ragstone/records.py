@@ -7,6 +7,7 @@ says why.
 
 import math
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -30,6 +31,27 @@ NO_MODEL = "none"
 OWN_THRESHOLD = "threshold"  # in the metadata of a judgement: from which score on its judge's file says yes
 
 Metadata = dict[str, Any]
+
+
+MOST = 10**9  # tokens of a call, seconds, US dollars: who tells more has a broken counter
+
+
+def figure_of(value: object) -> float | None:
+    """Return a number that somebody else tells, from 0 to 10^9; None for all that is no such number.
+
+    The one check of tokens, seconds and costs on their way in: -1 stands for "unknown" in many places, and
+    what is larger fits into no column of a database.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral | float):
+        return None
+    number = value if isinstance(value, float) else int(value)  # NumPy has whole numbers of its own
+    return number if 0 <= number <= MOST else None  # of NaN neither is true
+
+
+def count_of(value: object) -> int | None:
+    """Return a whole number as figure_of does, also one that is written as 12.0."""
+    number = figure_of(value)
+    return int(number) if number is not None and number == int(number) else None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -148,6 +170,44 @@ class Usage(Row, frozen=True, kw_only=True):
             reasoning=self.reasoning + other.reasoning,
             calls=self.calls + other.calls,
         )
+
+
+def told_usage(
+    given: object, made: object, *, cached: object = 0, cache_written: object = 0, reasoning: object = 0
+) -> Usage:
+    """Return the tokens of a call as somebody else tells them: in and out, and parts of these.
+
+    None is not told, and counts as 0. Where one of the two is no count, none is known: all are 0, which
+    budgets take for the most that it can be. So is a part that is none, or that is more than its whole.
+    """
+    whole = [0 if one is None else count_of(one) for one in (given, made)]
+    n_in, n_out = whole
+    if n_in is None or n_out is None:
+        return Usage()
+    n_cached, n_written, n_thought = (count_of(one) or 0 for one in (cached, cache_written, reasoning))
+    if n_cached + n_written > n_in:
+        n_cached = n_written = 0
+    return Usage(
+        input=n_in,
+        output=n_out,
+        cached=n_cached,
+        cache_written=n_written,
+        reasoning=n_thought if n_thought <= n_out else 0,
+    )
+
+
+def checked_usage(usage: Usage) -> Usage:
+    """Return the tokens of one call as told_usage does: of a row that may have been written without it."""
+    parts = (usage.input, usage.output, usage.cached, usage.cache_written, usage.reasoning)
+    if (
+        all(type(one) is int and 0 <= one <= MOST for one in parts)
+        and usage.cached + usage.cache_written <= usage.input
+        and usage.reasoning <= usage.output
+    ):
+        return usage
+    n_in, n_out, cached, written, thought = parts
+    checked = told_usage(n_in, n_out, cached=cached, cache_written=written, reasoning=thought)
+    return msgspec.structs.replace(checked, calls=usage.calls)
 
 
 class Step(Row, frozen=True, kw_only=True):

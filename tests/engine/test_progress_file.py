@@ -42,6 +42,25 @@ def test_rows_and_calls_are_told_each_second(tmp_path, monkeypatch):
         assert (found.done, found.total, found.made, found.in_flight, found.spent_usd) == (1, 3, 2, 1, 0.5)
 
 
+def test_a_second_that_cannot_be_told_is_not_the_last_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("ragstone.engine.progress_file.EVERY_S", 0.01)
+    odd = [RuntimeError("dictionary changed size during iteration")] * 2
+
+    def state() -> State:
+        if odd:
+            raise odd.pop()
+        return State(made=5, in_flight=0, spent_usd=0.0)
+
+    with told_on_disk(tmp_path, silent) as progress, progress("judging", 3, state):
+        for _ in range(500):
+            found = read_progress(tmp_path)
+            if found and found.made == 5:
+                break
+            time.sleep(0.01)
+    assert found is not None
+    assert (found.made, odd) == (5, [])
+
+
 def test_rows_are_handed_on_to_the_progress_of_the_command(tmp_path):
     seen = []
 

@@ -67,7 +67,7 @@ def test_a_cell_of_csv_holds_steps_as_json(tmp_path):
         ({"tool": "weather"}, "steps must be a list of calls"),
         ([{"arguments": {}}], "step 1 names no tool"),
         (["weather", 7], "step 2 names no tool"),
-        ([{"tool": "weather", "seconds": "soon"}], "seconds"),
+        ([{"tool": "weather", "result": "dry", "thought": ["a"], "arguments": 7, "error": {}}, 7], "step 2"),
     ],
 )
 def test_what_is_no_list_of_calls_is_told_in_one_sentence(value, told):

@@ -68,6 +68,7 @@ def lists(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(strategy, min_size=1, max_size=3)
 
 
+FIGURE = st.floats(min_value=0, max_value=1e9).map(abs)
 USAGE = st.builds(Usage, input=COUNT, output=COUNT, cached=COUNT, calls=COUNT)
 # A single alternative is written as a list of one by Parquet and read as one text.
 REFERENCE = maybe(TEXT | st.lists(TEXT, min_size=2, max_size=3)).filter(
@@ -125,9 +126,9 @@ BUILDERS: dict[type[Any], Any] = {
                 max_size=3,
             )
         ),
-        latency_s=maybe(NUMBER),
+        latency_s=maybe(FIGURE),
         usage=maybe(USAGE),
-        cost_usd=maybe(NUMBER),
+        cost_usd=maybe(FIGURE),
         error=maybe(TEXT),
         question=maybe(TEXT),
         reference=REFERENCE,
@@ -151,7 +152,7 @@ BUILDERS: dict[type[Any], Any] = {
             lists(st.builds(Verdict, id=COUNT, statement=TEXT, supported=st.booleans(), reason=maybe(TEXT)))
         ),
         usage=maybe(USAGE),
-        cost_usd=maybe(NUMBER),
+        cost_usd=maybe(FIGURE),
         error=maybe(TEXT),
         metadata=maybe(METADATA),
     ),

@@ -5,6 +5,7 @@ finished: a finished folder holds nothing that says when it was made.
 """
 
 import contextlib
+import logging
 import os
 import socket
 import threading
@@ -18,6 +19,8 @@ import msgspec
 
 from ragstone.engine.progress import Advance, Progress, State
 from ragstone.errors import Stopped
+
+LOG = logging.getLogger(__name__)
 
 FILE = "progress.json"
 EVERY_S = 1.0
@@ -128,7 +131,10 @@ class _Teller:
 
     def _each_second(self) -> None:
         while not self._over.wait(EVERY_S):
-            self._put()
+            try:
+                self._put()
+            except Exception as mistake:  # noqa: BLE001 - the next one may go well, and the run goes on anyway
+                LOG.warning("%s: this second's progress is not written (%s)", self._path, mistake)
 
     def _put(self, ended: Literal["stopped", "failed"] | None = None, words: str = "") -> None:
         state = self._state()

@@ -11,7 +11,7 @@ from ragstone.llm.budget import cost_usd
 from ragstone.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.llm.providers import list_price, providers
 from ragstone.llm.response_store import DAY_S, Row
-from ragstone.records import Usage
+from ragstone.records import MOST, Usage, checked_usage
 
 EPOCH = datetime.date(1970, 1, 1)
 
@@ -116,7 +116,7 @@ def tally_responses(rows: Iterable[Row]) -> dict[tuple[int, str, float], CallTal
     counts: dict[tuple[int, str, float], list[int]] = {}
     for _, model, response, created in rows:
         used = decode(response)
-        usage = used.usage
+        usage = checked_usage(used.usage)  # what a ledger of an older version holds was not checked
         found = counts.setdefault((int(created // DAY_S), model, used.discount), [0] * 7)
         found[0] += 1
         found[1] += usage.input
@@ -179,8 +179,13 @@ def _identity(model: str) -> str:
 
 
 def _tally(counts: list[int]) -> CallTally:
-    """Return counts in the order in which hits are stored, and behind them what is known of calls alone."""
+    """Return counts in the order in which hits are stored, and behind them what is known of calls alone.
+
+    Sums of tokens that so many calls cannot have are of a response with a broken count: none is known.
+    """
     calls, tokens_in, tokens_out, cached, uncounted, *more = counts
+    if not all(0 <= n <= MOST * calls for n in (tokens_in, tokens_out, cached)):
+        tokens_in, tokens_out, cached, uncounted, more = 0, 0, 0, calls, []
     cache_written, reasoning = more or (0, 0)
     return CallTally(
         calls=calls,

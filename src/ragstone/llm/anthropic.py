@@ -14,14 +14,14 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.llm.openai import DEFAULT_CONCURRENCY
-from ragstone.llm.openai_reply import Events, NotEvents, post_stream, unreadable
+from ragstone.llm.openai_reply import NOT_TOLD, Events, NotEvents, post_stream, read_counts, unreadable
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.llm.providers import Provider, list_price
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import schema_of
 from ragstone.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
 from ragstone.llm.transport import Dialect, Endpoint, Where, asked_in
-from ragstone.records import Usage
+from ragstone.records import Usage, count_of, told_usage
 
 PATH = "/v1/messages"
 PROTOCOL = "the protocol of Anthropic"
@@ -40,20 +40,6 @@ CACHED = {"type": "ephemeral"}
 STATUS_OF_ERROR = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504}
 
 
-class _TokenDetails(msgspec.Struct):
-    thinking_tokens: int | None = None
-
-
-class _TokenUsage(msgspec.Struct):
-    """`usage`: input_tokens are those that the cache neither had nor took up."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    output_tokens_details: _TokenDetails | None = None
-
-
 class _ContentBlock(msgspec.Struct):
     type: str
     text: str = ""
@@ -64,7 +50,7 @@ class _ContentBlock(msgspec.Struct):
 class _MessageReply(msgspec.Struct):
     content: list[_ContentBlock]
     stop_reason: str | None = None
-    usage: _TokenUsage | None = None
+    usage: msgspec.Raw = NOT_TOLD
 
 
 DECODER = msgspec.json.Decoder(_MessageReply)
@@ -166,10 +152,11 @@ async def _post(site: Site, body: bytes) -> Completion:
         message = DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise unreadable(site, content, mistake, PROTOCOL) from None
-    return _completion(message, latency_s=round(time.perf_counter() - started, 4))
+    latency_s = round(time.perf_counter() - started, 4)
+    return _completion(message, read_counts(message.usage), latency_s)
 
 
-def _completion(message: _MessageReply, latency_s: float | None) -> Completion:
+def _completion(message: _MessageReply, tokens: dict[str, Any], latency_s: float | None) -> Completion:
     tools = [block for block in message.content if block.type == "tool_use"]
     said = "".join(block.text for block in message.content if block.type == "text")
     thought = "".join(block.thinking for block in message.content if block.type == "thinking") or None
@@ -180,35 +167,36 @@ def _completion(message: _MessageReply, latency_s: float | None) -> Completion:
         reasoning=thought,
         finish_reason=STOPS.get(message.stop_reason or "", message.stop_reason),
         refusal=refusal,
-        usage=with_reasoning(_usage(message.usage), text, thought),
+        usage=with_reasoning(_usage(tokens), text, thought),
         latency_s=latency_s,
     )
 
 
-def _usage(given: _TokenUsage | None) -> Usage:
-    if given is None:
-        return Usage()
-    cached, written = given.cache_read_input_tokens or 0, given.cache_creation_input_tokens or 0
-    return Usage(
-        input=(given.input_tokens or 0) + cached + written,
-        output=given.output_tokens or 0,
-        cached=cached,
-        cache_written=written,
-        reasoning=(given.output_tokens_details.thinking_tokens if given.output_tokens_details else None) or 0,
+def _usage(told: dict[str, Any]) -> Usage:
+    """Return the tokens; `input_tokens` are those that the cache neither had nor took up."""
+    apart = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    counts = [0 if told.get(name) is None else count_of(told[name]) for name in apart]
+    details = told.get("output_tokens_details")
+    return told_usage(
+        -1 if None in counts else sum(count or 0 for count in counts),
+        told.get("output_tokens"),
+        cached=counts[1],
+        cache_written=counts[2],
+        reasoning=details.get("thinking_tokens") if isinstance(details, dict) else None,
     )
 
 
 class _StreamEvent(msgspec.Struct):
     type: str
-    message: msgspec.Raw = msgspec.Raw(b"null")
-    content_block: msgspec.Raw = msgspec.Raw(b"null")
-    delta: msgspec.Raw = msgspec.Raw(b"null")
-    usage: _TokenUsage | None = None
-    error: msgspec.Raw = msgspec.Raw(b"null")
+    message: msgspec.Raw = NOT_TOLD
+    content_block: msgspec.Raw = NOT_TOLD
+    delta: msgspec.Raw = NOT_TOLD
+    usage: msgspec.Raw = NOT_TOLD
+    error: msgspec.Raw = NOT_TOLD
 
 
 class _StreamStart(msgspec.Struct):
-    usage: _TokenUsage | None = None
+    usage: msgspec.Raw = NOT_TOLD
 
 
 class _StreamDelta(msgspec.Struct):
@@ -232,7 +220,7 @@ class _StreamedMessage:
         self._events = Events()
         self._said: list[str] = []
         self._thought: list[str] = []
-        self._tokens = _TokenUsage()
+        self._tokens: dict[str, Any] = {}
         self._stop: str | None = None
 
     def take(self, part: bytes) -> bool:
@@ -253,7 +241,7 @@ class _StreamedMessage:
             _ContentBlock("thinking", thinking="".join(self._thought)),
             _ContentBlock("text", text="".join(self._said)),
         ]
-        return _completion(_MessageReply(blocks, self._stop, self._tokens), latency_s=None)
+        return _completion(_MessageReply(blocks, self._stop), self._tokens, latency_s=None)
 
     def _event(self, data: bytes) -> None:
         try:
@@ -287,8 +275,6 @@ class _StreamedMessage:
                     msgspec.json.encode({"error": failure}),
                 )
 
-    def _count(self, tokens: _TokenUsage | None) -> None:
+    def _count(self, tokens: msgspec.Raw) -> None:
         """Take over the counts that an event tells; the last one counts the whole reply."""
-        if tokens is not None:
-            told = {name: n for name, n in msgspec.structs.asdict(tokens).items() if n is not None}
-            self._tokens = msgspec.structs.replace(self._tokens, **told)
+        self._tokens |= {name: n for name, n in read_counts(tokens).items() if n is not None}

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.errors import ModelError
+from ragstone.llm.openai_reply import NOT_TOLD, read_counts
 from ragstone.llm.site import Site, exchange, raise_for
 from ragstone.llm.transport import Unreachable
-from ragstone.records import Usage
+from ragstone.records import Usage, count_of, told_usage
 
 
 class EmbeddedBatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,14 +30,9 @@ class _Vector(msgspec.Struct):
     index: int | None = None
 
 
-class _TokensUsed(msgspec.Struct):
-    prompt_tokens: int | None = None
-    total_tokens: int | None = None
-
-
 class _EmbeddingsResponse(msgspec.Struct):
     data: list[_Vector]
-    usage: _TokensUsed | None = None
+    usage: msgspec.Raw = NOT_TOLD
 
 
 DECODER = msgspec.json.Decoder(_EmbeddingsResponse)
@@ -62,10 +58,10 @@ async def post_texts(site: Site, model: str, texts: Sequence[str], dimensions: i
             f"{site.name} gave no embeddings that can be read: {site.excerpt(content)}. base_url usually "
             f"ends in /v1, and {model!r} must be a model that embeds."
         ) from None
-    used = decoded.usage or _TokensUsed()
+    told = read_counts(decoded.usage)
     return EmbeddedBatch(
         vectors=_vectors(decoded.data, len(texts), f"{site.name}, model {model!r}"),
-        usage=Usage(input=used.prompt_tokens or used.total_tokens or 0),
+        usage=told_usage(count_of(told.get("prompt_tokens")) or told.get("total_tokens"), 0),
     )
 
 

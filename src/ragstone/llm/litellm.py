@@ -21,7 +21,7 @@ from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Where, refused_extra
-from ragstone.records import Usage
+from ragstone.records import told_usage
 
 DEFAULT_CONCURRENCY = 32  # litellm takes some ms of processor time a call: more at once gain nothing
 DEFAULT_TIMEOUT_S = 60.0
@@ -167,11 +167,11 @@ def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Compl
     found = None
     if top_logprobs is not None:
         found = read_logprobs(getattr(choice, "logprobs", None), top_logprobs)
-    used = Usage(
-        input=getattr(usage, "prompt_tokens", 0) or 0,
-        output=getattr(usage, "completion_tokens", 0) or 0,
-        cached=getattr(details, "cached_tokens", 0) or 0,
-        reasoning=thought or 0,
+    used = told_usage(
+        getattr(usage, "prompt_tokens", None),
+        getattr(usage, "completion_tokens", None),
+        cached=getattr(details, "cached_tokens", None),
+        reasoning=thought,
     )
     return Completion(
         text=text,

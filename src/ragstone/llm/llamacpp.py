@@ -22,7 +22,7 @@ from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.transport import Dialect, Endpoint, Where
-from ragstone.records import Usage
+from ragstone.records import told_usage
 
 # One call at a time: on two cores, more slots share the same arithmetic and lose each other's prompt
 # cache (measured: 8 calls with a 1.5B model take 10.5 s in one slot, 14.3 s in two, 20.6 s in four).
@@ -218,10 +218,10 @@ def _completion(
         raise CallFailed("error", f"{path.name}: {error.get('message')}.{hint}")
     choice, usage = reply["choices"][0], reply.get("usage", {})
     text, thought = choice["message"]["content"], choice["message"]["reasoning_content"] or None
-    used = Usage(
-        input=usage.get("prompt_tokens", 0),
-        output=usage.get("completion_tokens", 0),
-        cached=usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
+    used = told_usage(
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        cached=usage.get("prompt_tokens_details", {}).get("cached_tokens"),
     )
     return Completion(
         text=text,

@@ -15,7 +15,7 @@ from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, OnText, 
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.site import CONNECT_S, Site, check_size, failures_of, raise_for, read_body
 from ragstone.llm.transport import Unreachable
-from ragstone.records import Usage
+from ragstone.records import Usage, count_of, figure_of, told_usage
 
 Parts = str | list[Any] | None
 """The content of a message: a text, or parts of several kinds."""
@@ -26,26 +26,7 @@ DRAIN_S = 0.1  # for the end of the response after its last event, so that the c
 EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
-class _InputDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
-class _OutputDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
-
-
-class TokenCounts(msgspec.Struct):
-    """The `usage` of a reply, in the fields of several providers."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    prompt_tokens_details: _InputDetails | None = None
-    completion_tokens_details: _OutputDetails | None = None
-    reasoning_tokens: int | None = None  # Together, Perplexity
-    prompt_cache_hit_tokens: int | None = None  # DeepSeek
-    cost: float | None = None  # OpenRouter
+NOT_TOLD = msgspec.Raw(b"null")
 
 
 class _Function(msgspec.Struct):
@@ -67,13 +48,13 @@ class _ChatMessage(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _ChatMessage | None = None
     finish_reason: str | None = None
-    logprobs: msgspec.Raw = msgspec.Raw(b"null")  # read only where they were asked for
+    logprobs: msgspec.Raw = NOT_TOLD  # read only where they were asked for
     error: Any = None
 
 
 class _ChatResponse(msgspec.Struct):
     choices: list[_Choice] | msgspec.UnsetType | None = msgspec.UNSET
-    usage: TokenCounts | None = None
+    usage: msgspec.Raw = NOT_TOLD  # read apart: an odd count costs no reply
     error: Any = None
 
 
@@ -117,15 +98,16 @@ def read_reply(
     reasoning = message.reasoning_content or message.reasoning or thought or None
     text = _arguments(message.tool_calls[0]) if message.tool_calls else said
     ended = ended_by(choice.finish_reason)
+    told = read_counts(decoded.usage)
     return Completion(
         text=text,
         reasoning=reasoning,
         finish_reason=ended,
         refusal=message.refusal or (CONTENT_FILTER if ended == "content_filter" else None),
-        usage=with_reasoning(usage_of(decoded.usage), text, reasoning),
+        usage=with_reasoning(usage_of(told), text, reasoning),
         latency_s=None,
         logprobs=None if top_logprobs is None else read_logprobs(choice.logprobs, top_logprobs),
-        cost_usd=decoded.usage.cost if tells_cost and decoded.usage else None,
+        cost_usd=figure_of(told.get("cost")) if tells_cost else None,
     )
 
 
@@ -153,25 +135,44 @@ def ended_by(reason: str | None) -> str | None:
     return "content_filter" if known in FILTERS else "length" if known == "max_tokens" else reason
 
 
-def usage_of(given: TokenCounts | None) -> Usage:
-    """Return the tokens that an endpoint tells; what it does not tell is 0.
+def read_counts(raw: msgspec.Raw) -> dict[str, Any]:
+    """Return the `usage` of a reply as it was told; {} where it is no object."""
+    try:
+        found = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def usage_of(told: dict[str, Any]) -> Usage:
+    """Return the tokens that an endpoint tells, in the fields of several providers; see told_usage.
 
     Some count the tokens of thought in the total alone (Gemini, Grok): they are paid for as output.
     """
-    if given is None:
-        return Usage()
-    n_input, n_output = given.prompt_tokens or 0, given.completion_tokens or 0
-    hidden = max(0, (given.total_tokens or 0) - n_input - n_output)
-    inner, outer = given.prompt_tokens_details, given.completion_tokens_details
-    thought = (outer.reasoning_tokens if outer else None) or given.reasoning_tokens or hidden
-    n_output += hidden if n_output else 0
-    return Usage(
-        input=n_input,
-        output=max(n_output, thought),
-        cached=(inner.cached_tokens if inner else None) or given.prompt_cache_hit_tokens or 0,
-        cache_written=(inner.cache_write_tokens if inner else None) or 0,
+    n_input, n_output = told.get("prompt_tokens"), told.get("completion_tokens")
+    counted = (count_of(n_input) or 0) + (count_of(n_output) or 0)
+    hidden = max(0, (count_of(told.get("total_tokens")) or 0) - counted)
+    inner, outer = _part(told, "prompt_tokens_details"), _part(told, "completion_tokens_details")
+    thought = (
+        count_of(outer.get("reasoning_tokens"))
+        or count_of(told.get("reasoning_tokens"))  # Together, Perplexity
+        or hidden
+    )
+    if n_output is None or count_of(n_output) is not None:
+        n_output = count_of(n_output) or 0
+        n_output = max(n_output + (hidden if n_output else 0), thought)
+    return told_usage(
+        n_input,
+        n_output,
+        cached=count_of(inner.get("cached_tokens")) or told.get("prompt_cache_hit_tokens"),  # DeepSeek
+        cache_written=inner.get("cache_write_tokens"),
         reasoning=thought,
     )
+
+
+def _part(told: dict[str, Any], name: str) -> dict[str, Any]:
+    found = told.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def raise_error(site: Site, content: bytes) -> NoReturn:
@@ -224,8 +225,8 @@ class _ChunkChoice(msgspec.Struct):
 
 class _Chunk(msgspec.Struct):
     choices: list[_ChunkChoice] | None = None
-    usage: TokenCounts | None = None
-    error: msgspec.Raw = msgspec.Raw(b"null")
+    usage: msgspec.Raw = NOT_TOLD
+    error: msgspec.Raw = NOT_TOLD
     object: str | None = None
 
 
@@ -294,7 +295,7 @@ class StreamedReply:
         self._thought: list[str] = []
         self._refusal: list[str] = []
         self._finish_reason: str | None = None
-        self._usage: TokenCounts | None = None
+        self._usage: dict[str, Any] = {}
 
     def take(self, part: bytes) -> bool:
         """See Streamed."""
@@ -347,7 +348,7 @@ class StreamedReply:
             raise CallFailed("error", told, retryable=True) from None
         if bytes(chunk.error) != b"null" or chunk.object == "error":
             raise_error(self._site, data)
-        self._usage = chunk.usage or self._usage
+        self._usage = read_counts(chunk.usage) or self._usage
         for choice in chunk.choices or ():
             self._finish_reason = ended_by(choice.finish_reason) or self._finish_reason
             if choice.delta is not None:

@@ -247,8 +247,6 @@ class PostgresLedger:
 
     def _answer(self, connection: "Connection", wishes: list[_Wish]) -> list[_Answer]:
         """Return what is known of each key; in the first thread."""
-        import psycopg
-
         if self._closing and not wishes:
             self._claims.leave(connection)
             return []
@@ -264,7 +262,7 @@ class PostgresLedger:
             self._claims.release(connection, keys["release"].keys() | answered)
             granted -= answered
             self._claims.beat(connection)
-        except psycopg.Error:
+        except BaseException:  # else nobody would ever be given them
             self._claims.take_back(granted)
             raise
         answers = []

@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.config import Sampling
 from ragstone.errors import ModelError
-from ragstone.records import Status, Usage
+from ragstone.records import Status, Usage, checked_usage, figure_of
 
 MOST_TOP = 20
 # What OpenAI writes for a token that was all but impossible; JSON has no minus infinity.
@@ -136,6 +136,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a transport brings back and the ledger keeps. `refusal` is the provider's own refusal.
 
+    Its figures are checked whoever made it, an old ledger too: those that cannot be are absent.
+
     reasoning: what the model thought, where the endpoint tells it apart from what it says. latency_s: None
     for a call of a batch, which nobody timed. discount: the share of the model's price that such a call did
     not cost. cost_usd: where the endpoint itself told it.
@@ -150,6 +152,17 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     discount: float = 0.0
     logprobs: tuple[Token, ...] | None = None
     cost_usd: float | None = None
+
+    def __post_init__(self) -> None:
+        checked = {
+            "usage": checked_usage(self.usage),
+            "latency_s": figure_of(self.latency_s),
+            "cost_usd": figure_of(self.cost_usd),
+            "discount": self.discount if 0 <= self.discount <= 1 else 0.0,
+        }
+        for name, value in checked.items():
+            if value is not getattr(self, name):
+                msgspec.structs.force_setattr(self, name, value)
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import msgspec
 from ragstone.config import MonitorSection
 from ragstone.dataset.logs.exchange import Columns, as_quality, exchange_of, first_of, seconds_of
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
-from ragstone.records import Context
+from ragstone.records import Context, count_of
 from ragstone.tables.columns import value_at
 from ragstone.tables.interchange.values import amount_in, count_in, decoded, objects_in
 from ragstone.tables.names import (
@@ -33,7 +33,6 @@ SAID = (None, "thumb", "feedback", "correction", "rating")
 """Metrics of labels that are people's feedback; others are what annotators found."""
 
 FAILED = ("failed", "invalid", "error")  # what a step may have as its status
-MOST_TOKENS = 10**12  # of an answer: what is more is no count, and no number that SQLite holds
 LONGEST_VALUE = 200  # characters of a tag
 MOST_TAGS = 32  # of one row
 
@@ -229,7 +228,7 @@ def _tokens(raw: Mapping[str, Any]) -> int | None:
     total, *parts = (count_in(given, names) for names in TOKENS)
     known = [n for n in parts if n is not None]
     tokens = total if total is not None or not known else sum(known)
-    return tokens if tokens is not None and tokens <= MOST_TOKENS else None
+    return count_of(tokens)
 
 
 def _tool_calls(raw: Mapping[str, Any]) -> tuple[int | None, int | None]:

@@ -23,7 +23,7 @@ from ragstone.errors import ConfigError, DataError
 from ragstone.llm import CallFailed, Message, Prompt
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint
-from ragstone.records import Answer, Question
+from ragstone.records import Answer, Question, figure_of
 from ragstone.systems.rows import messages_of, thread_of
 from ragstone.systems.said import SystemReply, completion_of
 from ragstone.tables.reading import parse_row
@@ -144,10 +144,11 @@ def _completion(returned: object, seconds: float, where: str) -> Completion:
     row = _row(returned, where)
     if row.error is not None:
         raise AppFailed("error", f"{where} says: {row.error}")
+    told_s = figure_of(row.latency_s)
     return completion_of(
         SystemReply(answer=row.answer, contexts=row.contexts, steps=row.steps, metadata=row.metadata),
         usage=row.usage and msgspec.structs.replace(row.usage, calls=1),
-        latency_s=seconds if row.latency_s is None or row.latency_s < 0 else row.latency_s,
+        latency_s=seconds if told_s is None else told_s,
         cost_usd=row.cost_usd,
     )
 

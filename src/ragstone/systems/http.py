@@ -23,7 +23,7 @@ from ragstone.llm.json_service import (
 )
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint, Unreachable
-from ragstone.records import Answer, Context, Metadata, Question, Step, Usage
+from ragstone.records import Answer, Context, Metadata, Question, Step, Usage, told_usage
 from ragstone.retrieval.deps import question_tags
 from ragstone.systems.rows import CONVERSATION_ID, messages_of, thread_of
 from ragstone.systems.said import SystemReply, completion_of
@@ -140,15 +140,14 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
                 reply, picks["contexts"], listed, f"{where} contexts = {declared.contexts!r}"
             )
         tokens = [_number(reply, picks.get(field)) for field in ("input_tokens", "output_tokens")]
-        told = None if tokens == [None, None] else [round(number or 0) for number in tokens]
-        usage = told and Usage(input=told[0], output=told[1])
+        usage = None if tokens == [None, None] else told_usage(*tokens)
         said = SystemReply(
             answer=answer,
             contexts=contexts,
             steps=_steps(reply, picks["steps"], declared.steps, where) if "steps" in picks else None,
             metadata=_named(reply, picks.get("conversation_id")),
         )
-        return said, usage or None, _number(reply, picks.get("cost_usd"))
+        return said, usage, _number(reply, picks.get("cost_usd"))
 
     return read
 

@@ -12,7 +12,6 @@ from ragstone.systems.rows import unanswered
 
 # For a forecast alone: a system that tells its contexts is taken to tell so many, each as long as an answer.
 CONTEXTS = 3
-MOST_TOKENS = 10**12  # of a call: more is no count of tokens, and the ledger's numbers end at 2**63
 ASSUMPTION = f"Applications of [systems] that tell contexts are taken to tell {CONTEXTS} of them."
 
 
@@ -31,16 +30,12 @@ Read = Callable[[Reply], SystemReply]
 def completion_of(
     said: SystemReply, *, usage: Usage | None, latency_s: float, cost_usd: float | None
 ) -> Completion:
-    """Return what the ledger keeps of it. usage, cost_usd: None where the application does not tell.
-
-    Negative ones tell nothing (-1 stands for "unknown" in many places), nor do tokens beyond all measure.
-    """
-    told = usage and all(0 <= n <= MOST_TOKENS for n in (usage.input, usage.output, usage.cached))
+    """Return what the ledger keeps of it. usage, cost_usd: None where the application does not tell."""
     return Completion(
         text=msgspec.json.encode(said).decode(),
-        usage=usage if usage and told else Usage(),
+        usage=usage or Usage(),
         latency_s=round(latency_s, 4),
-        cost_usd=None if cost_usd is not None and cost_usd < 0 else cost_usd,
+        cost_usd=cost_usd,
     )
 
 

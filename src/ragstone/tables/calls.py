@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.records import Step
+from ragstone.records import Step, count_of, figure_of
 from ragstone.tables.names import ROLE_NAMES, fields_of
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -34,7 +34,7 @@ def step_row(call: Mapping[str, Any]) -> dict[str, Any]:
         and isinstance(call.get("tool"), str)
         and type(call.get("arguments")) is dict
     ):
-        return dict(call)
+        return _with_figures(dict(call))
     named = tool_named(call)
     step = {name: call[name] for name in _FIELDS if call.get(name) is not None}
     step |= {name: value for name in _NAMES if (value := _first(call, name)) is not None}
@@ -44,6 +44,14 @@ def step_row(call: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("result", "error", "thought"):
         if name in step and not isinstance(step[name], str):
             step[name] = msgspec.json.encode(step[name], enc_hook=str).decode()
+    return _with_figures(step)
+
+
+def _with_figures(step: dict[str, Any]) -> dict[str, Any]:
+    """Return a step with its seconds and tokens as far as they can be such."""
+    for name, check in (("seconds", figure_of), ("tokens", count_of)):
+        if name in step:
+            step[name] = check(step[name])
     return step
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.records import Answer, Context
+from ragstone.records import Answer, Context, count_of, figure_of
 from ragstone.tables.calls import as_steps
 from ragstone.tables.names import ALIASES, CONTEXT_TEXT, accepted_names, fields_of, fold
 from ragstone.tables.nearness import near_field
@@ -74,7 +74,7 @@ def field_of(column: str, row_type: type) -> str | None:
 def _is_meant(column: str, field: str) -> bool:
     """Say whether a name means a field: `Tags` of a sheet of an office is no object of ours, `tags` is."""
     return column == field or (
-        SHAPES.get(field) not in (as_object, as_steps) and field not in ("kind", "error")
+        SHAPES.get(field) not in (as_object, as_steps, as_usage) and field not in ("kind", "error")
     )
 
 
@@ -330,6 +330,28 @@ def as_object(value: Any) -> Any:
         raise ValueError(f"expected JSON, got {value[:60]!r}") from None
 
 
+def as_figure(value: Any) -> float | None:
+    """Seconds or US dollars; absent where they cannot be either. Raises ValueError for words."""
+    try:
+        return figure_of(as_number(value) if isinstance(value, str) else value)
+    except UnknownWord:
+        raise
+    except ValueError:  # a text of a number that is not finite
+        return None
+
+
+def as_usage(value: Any) -> dict[str, int] | None:
+    """The tokens of an answer, as far as they are counts; absent where it is no object of them."""
+    try:
+        given = as_object(value)
+    except ValueError:
+        return None
+    if not isinstance(given, Mapping):
+        return None
+    counts = {str(name): count_of(one) for name, one in given.items()}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
 def as_count(value: Any) -> Any:
     """An offset or version: digits in a flat format become a whole number."""
     return int(value) if isinstance(value, str) and value.strip().isdigit() else value
@@ -349,8 +371,8 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "turns": as_object,
     "steps": as_steps,
     "score": as_number,
-    "latency_s": as_number,
-    "cost_usd": as_number,
+    "latency_s": as_figure,
+    "cost_usd": as_figure,
     "answerable": as_flag,
     "start": as_count,
     "end": as_count,
@@ -361,6 +383,6 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "scores": as_object,
     "scale": as_object,
     "verdicts": as_object,
-    "usage": as_object,
+    "usage": as_usage,
     "metadata": as_object,
 }

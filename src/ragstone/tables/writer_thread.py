@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from ragstone.errors import DataError
+
+LOG = logging.getLogger(__name__)
 
 Job = TypeVar("Job")
 Out = TypeVar("Out")
@@ -36,8 +39,10 @@ class WriterThread(Generic[Job, Out]):
         """Start the thread.
 
         work: does some jobs, at most `most`, and returns what came of each; an exception among that is raised
-        where its job was posted. It is also called without a job: after every `idle_s` seconds in which none
-        came, and last of all when the thread is closed. if_closed: the error of a job that comes later.
+        where its job was posted. What it raises itself, foreseen or not, is raised for each of these jobs,
+        and the thread goes on with those that follow. It is also called without a job: after every `idle_s`
+        seconds in which none came, and last of all when the thread is closed. if_closed: the error of a job
+        that comes later.
         """
         self._work, self._most, self._idle_s, self._if_closed = work, most, idle_s, if_closed
         self._closed = False
@@ -64,13 +69,25 @@ class WriterThread(Generic[Job, Out]):
 
     def _run(self) -> None:
         for batch in self._batches():
-            outs = self._work([posted.job for posted in batch])
+            outs = self._done([posted.job for posted in batch])
             for loop in {posted.loop for posted in batch}:
                 told = [
                     (posted.done, out) for posted, out in zip(batch, outs, strict=True) if posted.loop is loop
                 ]
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     loop.call_soon_threadsafe(_tell, told)
+
+    def _done(self, jobs: list[Job]) -> Sequence[Out | Exception]:
+        """Return what came of each job: the exception, for all of them, where the work raises one."""
+        try:
+            outs = self._work(jobs)
+        except BaseException as mistake:  # noqa: BLE001 - whoever waits must hear of it, or waits for ever
+            if not jobs:
+                LOG.warning("%s: %s", self._thread.name, _passed_on(mistake))
+            return [_passed_on(mistake)] * len(jobs)
+        if len(outs) != len(jobs):
+            return [RuntimeError(f"{len(jobs)} jobs came to {len(outs)} ends")] * len(jobs)
+        return outs
 
     def _batches(self) -> Iterator[list[_Posted[Job, Out]]]:
         """Yield all that waits, each time that something does; none after `idle_s`, and none at the end."""
@@ -88,6 +105,13 @@ class WriterThread(Generic[Job, Out]):
             yield batch
         if batch:
             yield []
+
+
+def _passed_on(mistake: BaseException) -> Exception:
+    """Return an exception that a future takes, and that ends nobody's event loop."""
+    if isinstance(mistake, Exception) and not isinstance(mistake, StopIteration | StopAsyncIteration):
+        return mistake
+    return RuntimeError(f"{type(mistake).__name__}: {mistake}")
 
 
 def _tell(told: "list[tuple[asyncio.Future[Out], Out | Exception]]") -> None:

@@ -85,8 +85,10 @@ class JudgeRun:
                 words = str(mistake)
             finally:
                 self._state.words = words
-                ended(life, words)
-                self._state.life = life  # last: who sees that it is over finds what it left
+                try:
+                    ended(life, words)
+                finally:
+                    self._state.life = life  # last: who sees that it is over finds what it left
 
         self._thread = threading.Thread(target=run, name=f"ragstone-{self._state.what}", daemon=True)
         self._thread.start()

@@ -118,6 +118,8 @@ class Channel:
             answers = [gone] * len(said)
             if first:
                 self._lost()
+        except Exception as mistake:  # noqa: BLE001 - whoever waits must hear of it, or waits for ever
+            answers = [mistake] * len(said)
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[object], object]]] = {}
         for (_call, waiting), answer in zip(said, answers, strict=True):
             if waiting is not None:

@@ -17,7 +17,7 @@ from ragstone.llm.models import IN_ROUNDS
 from ragstone.llm.prompt import Alternative, Completion, Prompt, Token
 from ragstone.llm.rounds import AnsweredCall
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.records import Usage
+from ragstone.records import told_usage
 
 BATCH = 64
 
@@ -106,7 +106,7 @@ def read_rows_of(rows: Iterable[Mapping[str, Any]], prompts: Sequence[Prompt]) -
         if error:
             yield AnsweredCall(place=place, error=f"vLLM: {_first_line(error)}")
             continue
-        usage = Usage(input=int(row["num_input_tokens"]), output=int(row["num_generated_tokens"]))
+        usage = told_usage(row["num_input_tokens"], row["num_generated_tokens"])
         yield AnsweredCall(
             place=place,
             completion=Completion(

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.records import Role
+from ragstone.records import Role, count_of, figure_of
 from ragstone.tables.columns import as_list
 from ragstone.tables.names import (
     ANSWER_NAMES,
@@ -247,15 +247,14 @@ def number_in(value: object) -> float | None:
 
 
 def amount_in(value: object) -> float | None:
-    """Return a finite number of 0 or more, as seconds and dollars are; None for anything else."""
-    number = number_in(value)
-    return None if number is None or number < 0 else number
+    """Return seconds or dollars as records.figure_of does, also from text; None for anything else."""
+    return figure_of(number_in(value))
 
 
 def count_in(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    """Return the first whole number of 0 or more under one of these names."""
-    numbers = (number_in(values.get(name)) for name in names)
-    return next((int(number) for number in numbers if number is not None and number >= 0), None)
+    """Return the first count under one of these names, as records.count_of does, also from text."""
+    counts = (count_of(number_in(values.get(name))) for name in names)
+    return next((count for count in counts if count is not None), None)
 
 
 def seconds_at(value: object) -> float | None:
@@ -280,7 +279,7 @@ def seconds_at(value: object) -> float | None:
 
 def seconds_between(begun: float | None, ended: float | None) -> float | None:
     """Return how long something took, to the microsecond and at least 0; None where an end is not known."""
-    return None if begun is None or ended is None else max(0.0, round(ended - begun, 6))
+    return None if begun is None or ended is None else figure_of(max(0.0, round(ended - begun, 6)))
 
 
 def id_in(value: object) -> str | None:
