@@ -1,11 +1,84 @@
 import asyncio
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
+from ragstone.config import read_library
 from ragstone.judging import JudgeContext, judge_answer, load_judge, summarise
-from ragstone.judging.truth import says_true, truth_of
+from ragstone.judging.truth import says_true, truth_of, what_is_said
+from ragstone.judging.truth_clauses import UNSPACED, folded
 from ragstone.records import Answer
 from ragstone.report.judged import truth_blocks
+
+FORMS = tomllib.loads((Path(__file__).parent / "truth_forms.toml").read_text(encoding="utf-8"))
+WORDS = read_library("ragstone.judging", "words/truth.toml")
+DOCS = Path(__file__).parents[2] / "docs" / "languages.md"
+
+
+def _each(texts):
+    return [text.strip() for text in texts.split("|")]
+
+
+def _one_clause(lang):
+    """Return the affirmations that are one clause and give no reason, without the point at the end."""
+    plain = [text.rstrip(" .。।") for text in _each(FORMS[lang]["true"])]
+    parts = (*(f" {word} " for word in _each(WORDS[lang]["that"])), *",،，、", *(" " * (lang == "th")))
+    return [text for text in plain if not any(part in text for part in parts)]
+
+
+def test_each_language_that_is_claimed_has_words_a_source_and_forms():
+    claimed = DOCS.read_text(encoding="utf-8").split("Replies to a statement are read in ")[1].split(".")[0]
+    assert re.findall(r"`(\w+)`", claimed) == list(WORDS) == list(FORMS)
+    for lang, words in WORDS.items():
+        assert len(words["source"]) > 20, lang
+        for said, least in (("true", 10), ("false", 10), ("neither", 8)):
+            assert len(set(_each(FORMS[lang][said]))) >= least, (lang, said)
+
+
+@pytest.mark.parametrize("lang", WORDS)
+def test_no_word_both_affirms_and_denies(lang):
+    words = {
+        name: set(map(folded, _each(WORDS[lang][name]))) for name in ("true", "false", "yes", "no", "not")
+    }
+    assert words["true"] & (words["false"] | words["no"] | words["not"]) == set()
+    assert words["yes"] & (words["false"] | words["no"] | words["not"]) == set()
+
+
+@pytest.mark.parametrize("lang", FORMS)
+def test_affirmations_denials_and_doubts_are_told_apart(lang):
+    wrong = [
+        (text, said, what_is_said(text))
+        for said, texts in FORMS[lang].items()
+        for text in _each(texts)
+        if what_is_said(text) != said
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("lang", FORMS)
+def test_an_affirmation_with_a_sign_of_negation_is_never_true(lang):
+    signs = [*_each(WORDS[lang]["not"]), *_each(WORDS[lang]["no"]), *_each(WORDS[lang]["false"])]
+    made = [
+        pattern.format(sign, text)
+        for text in _one_clause(lang)
+        for sign in signs
+        for pattern in ("{0} {1}", "{1} {0}", "{0}, {1}", "{1}, {0}", "{1}. {0}.", "{0}. {1}.")
+    ]
+    assert [text for text in made if says_true(text)] == []
+
+
+@pytest.mark.parametrize("lang", FORMS)
+def test_an_affirmation_with_a_doubt_or_an_unknown_word_is_never_true(lang):
+    doubts = [*_each(WORDS[lang]["maybe"]), "zorblax"]
+    made = []
+    for text in _one_clause(lang):
+        words = list(text) if lang in UNSPACED else text.split()
+        joint = "" if lang in UNSPACED else " "
+        made += [f"{doubt}{joint}{text}" for doubt in doubts]
+        made += [joint.join([*words[:at], "zorblax", *words[at:]]) for at in range(len(words) + 1)]
+    assert [text for text in made if says_true(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -18,7 +91,6 @@ from ragstone.report.judged import truth_blocks
         "The statement is true.",
         "Yes, the passages say so.",
         "It is correct: rust is treated.",
-        "Not false.",
         "Verdadero",
         "Sí.",
         "La afirmación es cierta.",
@@ -84,6 +156,7 @@ def test_answer_says_false(answer):
         "It cannot be told whether this is true or false.",
         "There is no evidence for it.",
         "Wheat is sown in October.",
+        "Not false.",  # less than true
         "对于小麦",
         "ถูกสร้างขึ้นในปี 1900",
     ],
@@ -119,7 +192,8 @@ def test_a_verdict_its_denial_and_a_doubt_are_told_apart(lang, true, false, open
         ("¿Es cierto que la roya se trata? Sí.", True),
         ("True?", None),  # asks, and says nothing
         ('The statement "it is not true that rust is treated" is true.', True),
-        ("The statement that rust is not treated is true.", True),  # the negation is the statement's
+        ("The statement that rust is not treated is true.", None),  # of another statement
+        ("Storage that is not correct at 4 °C is true.", None),
         ("Correct storage is at 4 °C. This is false.", False),  # the statement is repeated
         ("Correct storage is at 4 °C.", None),  # and nothing else is said
         ("I don't know if it is true.", None),
@@ -130,10 +204,34 @@ def test_a_verdict_its_denial_and_a_doubt_are_told_apart(lang, true, false, open
         ("Partly true", None),
         ("Far from true.", False),
         ("没有错误。", True),
+        ("The correct storage is at 4 °C.", None),
+        ("Correct storage is at 8 °C.", None),
+        ("1. This is false.", False),  # a number of a list
+        ("Rust is treated with copper, which is true.", True),
+        ("It would be wrong to say this is true.", None),
+        ("Yes, possibly.", None),
+        ("Yes. No.", None),
+        ('People call this "true".', None),
+        ('I would say "True".', True),
+        ("The text gives the correct rate as 5 kg. So the statement is false.", False),
     ],
 )
 def test_what_is_asked_quoted_repeated_or_taken_back_says_nothing(answer, said):
     assert says_true(answer, "Correct storage is at 4 °C.") is said
+
+
+@pytest.mark.parametrize(
+    ("statement", "answer"),
+    [
+        ("Rust is not treated.", "The statement that rust is not treated is true."),
+        ("Wheat does not need much water.", "It is true that wheat does not need much water."),
+        ("Weizen braucht nicht viel Wasser.", "Es ist wahr, dass Weizen nicht viel Wasser braucht."),
+        ("Le blé n'a pas besoin d'eau.", "C'est vrai que le blé n'a pas besoin d'eau."),
+        ("小麦不需要很多水。", "小麦不需要很多水是正确的。"),
+    ],
+)
+def test_a_negation_of_the_statement_itself_denies_nothing(statement, answer):
+    assert says_true(answer, statement) is True
 
 
 def test_a_reference_is_true_or_false_only_if_it_is_that_word():

@@ -105,6 +105,26 @@ class AnsweringCost(StudyArm, frozen=True, kw_only=True):
     usd: float | None
 
 
+class StatementCounts(StudyArm, frozen=True, kw_only=True):
+    """What the answers from one kind of index say of the statements (true/false questions) of a language.
+
+    lang: of the statements; ALL for those of every language. n_right: of all three, those that say the same
+    as the reference. Answers that failed, and statements without a reference, are left out.
+    """
+
+    lang: str
+    index: str
+    n_true: int
+    n_false: int
+    n_neither: int
+    n_right: int
+
+    @property
+    def n(self) -> int:
+        """How many answers are counted."""
+        return self.n_true + self.n_false + self.n_neither
+
+
 class IndexAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer from one kind of index.
 

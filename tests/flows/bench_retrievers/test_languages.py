@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from tests.support.plain_rows import judgement_row
 
@@ -10,6 +11,7 @@ from ragstone.flows.bench_retrievers.answering import (
     is_right,
     language_overlaps,
     reference_truth,
+    statement_counts,
     wrong_answers,
 )
 from ragstone.flows.bench_retrievers.axes import axis_verdicts, shared_of
@@ -247,6 +249,39 @@ def test_wrong_answer_stands_beside_that_of_the_other_index_with_the_documents_o
     ]
     assert (row.own.answer, row.own.right, row.own.found) == ("42", True, True)
     assert (row.together.answer, row.together.right, row.together.found) == ("41", False, True)
+
+
+def test_statements_are_counted_by_what_each_index_says_of_them_in_each_language():
+    asked = {
+        name: msgspec.structs.replace(question(), id=name, lang=lang, kind=kind, reference=reference)
+        for name, lang, kind, reference in (
+            ("1", "en", "true_false", "true"),
+            ("2", "en", "true_false", "false"),
+            ("3", "ko", "true_false", "false"),
+            ("4", "ko", "true_false", "false"),
+            ("5", "en", "open", "42"),  # is no statement
+            ("6", "ko", "true_false", "true"),  # its call failed
+        )
+    }
+    said = {
+        "1": "True",
+        "2": "It is hardly true",
+        "3": "사실이 아닙니다.",
+        "4": "사실입니다.",
+        "5": "42",
+        "6": "",
+    }
+    answers = [msgspec.structs.replace(answer(text, question_id=name)) for name, text in said.items()]
+    right = {"1": True, "2": False, "3": True, "4": False, "5": True}
+    one = AnswersOfIndex(arm=StudyArm(retriever="r"), index=OWN, answers=answers, right=right)
+    assert {
+        row.lang: (row.n_true, row.n_false, row.n_neither, row.n_right)
+        for row in statement_counts([one], asked)
+    } == {
+        "en": (1, 0, 1, 1),
+        "ko": (1, 1, 0, 1),
+        ALL: (2, 1, 1, 2),
+    }
 
 
 def test_cost_of_answers_is_unknown_where_one_is_and_failures_cost_nothing():

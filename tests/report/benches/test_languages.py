@@ -2,7 +2,7 @@ import msgspec
 from tests.report.benches.test_retrievers import questions, rankings
 from tests.report.surfaces import page_text, shown
 
-from ragstone.experiments.languages import ALL, OWN, StudyArm
+from ragstone.experiments.languages import ALL, OWN, StatementCounts, StudyArm
 from ragstone.flows.bench_retrievers.answering import (
     AnswersOfIndex,
     accuracy_verdicts,
@@ -61,6 +61,11 @@ def study(words="What is it?"):
         ),
         overlaps=language_overlaps(answered, asked, SAME),
         costs=[answering_cost(one, by_id) for one in answered],
+        statements=[
+            StatementCounts(
+                retriever="r", lang="ko", index=OWN, n_true=11, n_false=7, n_neither=2, n_right=15
+            )
+        ],
         wrong=wrong,
         n_wrong=len(wrong),
         unanswered=None,
@@ -82,6 +87,14 @@ def test_study_shows_both_answers_matrices_and_wrong_answers():
     assert "prompt mine" in text
     assert "down was not measured" in text
     assert "recall@1" in text
+
+
+def test_page_and_terminal_count_what_was_said_of_statements():
+    [header] = [line for line in shown(study_document(study())).splitlines() if "neither  accuracy" in line]
+    assert header.split() == ["statements", "index", "true", "false", "neither", "accuracy", "n"]
+    [row] = [line for line in shown(study_document(study())).splitlines() if line.startswith("r  ko")]
+    assert row.split()[-5:] == ["11", "7", "2", "0.75", "20"]  # 15 of 20 are right
+    assert "11 7 2 0.75 20" in page_text(study_document(study()))
 
 
 def test_study_without_a_model_says_so():

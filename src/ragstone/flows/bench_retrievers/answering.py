@@ -1,5 +1,6 @@
 """The same questions answered from the contexts of the own language and of all: which answers are right."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
@@ -15,6 +16,7 @@ from ragstone.experiments.languages import (
     IndexAnswer,
     LanguageOverlap,
     LanguageVerdict,
+    StatementCounts,
     StudyArm,
     WrongAnswer,
 )
@@ -30,7 +32,7 @@ from ragstone.flows.bench_retrievers.languages import (
     verdict_of,
 )
 from ragstone.flows.bench_retrievers.study_rows import StudyRows
-from ragstone.judging.truth import says_true
+from ragstone.judging.truth import says_true, what_is_said
 from ragstone.records import Answer, Chunk, Context, Judgement, Question, references
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.stages.answer import answer_given
@@ -250,6 +252,30 @@ def answering_cost(one: AnswersOfIndex, questions: Mapping[str, Question]) -> An
         ),
         usd=sum(known) if len(known) == len(costs) else None,
     )
+
+
+def statement_counts(
+    answered: Sequence[AnswersOfIndex], questions: Mapping[str, Question]
+) -> list[StatementCounts]:
+    """Return how many statements were called true, false or neither: of each arm and index, by language."""
+    counts = []
+    for one in answered:
+        scored = {answer.question_id: answer for answer in one.answers if answer.question_id in one.right}
+        statements = [questions[name] for name in scored if questions[name].kind == "true_false"]
+        for lang, some in groups(statements).items():
+            said = Counter(what_is_said(scored[each.id].answer, each.question) for each in some)
+            counts.append(
+                StatementCounts(
+                    **msgspec.structs.asdict(one.arm),
+                    lang=lang,
+                    index=one.index,
+                    n_true=said["true"],
+                    n_false=said["false"],
+                    n_neither=said["neither"],
+                    n_right=sum(one.right[each.id] for each in some),
+                )
+            )
+    return counts
 
 
 def wrong_answers(

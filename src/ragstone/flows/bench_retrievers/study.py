@@ -22,6 +22,7 @@ from ragstone.flows.bench_retrievers.answering import (
     answering_cost,
     language_overlaps,
     pairs_of,
+    statement_counts,
     wrong_answers,
 )
 from ragstone.flows.bench_retrievers.axes import (
@@ -59,6 +60,10 @@ from ragstone.tables import write_rows
 from ragstone.version import __version__
 
 SHOWN_WRONG = 50
+UNANSWERED = (
+    "No model answered: name one as model in the table [answer] of ragstone.toml, and the accuracy of the "
+    "answers is studied too."
+)
 
 
 def bench_languages(
@@ -227,13 +232,11 @@ def _summarise(
             ]
         ),
         overlaps=language_overlaps(*scored, seed=seed),
+        statements=statement_counts(answered, by_id),
         costs=[answering_cost(one, by_id) for one in answered],
         wrong=wrong[:SHOWN_WRONG],
         n_wrong=len(wrong),
-        unanswered=None
-        if answered
-        else "No model answered: name one as model in the table [answer] of ragstone.toml, and the accuracy "
-        "of the answers is studied too.",
+        unanswered=None if answered else UNANSWERED,
         calls=session.calls(),
         notes=_notes(rows, settings),
     )

@@ -15,6 +15,7 @@ from ragstone.experiments.languages import (
     LanguageCell,
     LanguageOverlap,
     LanguageVerdict,
+    StatementCounts,
     WrongAnswer,
 )
 from ragstone.report.document import (
@@ -54,6 +55,10 @@ SCORED = (
 )
 
 
+STATEMENTS = (
+    "True, false, neither: what the answers say. Accuracy: the share that says the same as the reference; "
+    "neither is wrong."
+)
 AXES = (
     "A question counts by its mean over both indexes, and over everything else that the study combines these "
     "with. Accuracy: the share of its answers that are right."
@@ -74,8 +79,8 @@ class StudySummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     from each index. verdicts: all languages together against the own one, by MRR. accuracy: the same
     verdicts by right answers, where a model answered; else `unanswered` says why there are none. axes: each
     further similarity, prompt and temperature against the first. overlaps: which of the two indexes' answers
-    are wrong. costs: of the answers. wrong: the first questions with a wrong answer; wrong_answers.jsonl
-    holds all n_wrong of them.
+    are wrong. costs: of the answers. statements: how many were called true, false or neither. wrong: the
+    first questions with a wrong answer; wrong_answers.jsonl holds all n_wrong of them.
     """
 
     name: str
@@ -97,6 +102,7 @@ class StudySummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     unanswered: str | None
     calls: Calls
     notes: list[str]
+    statements: list[StatementCounts] = []
 
 
 def read_study(folder: Path) -> StudySummary:
@@ -160,6 +166,28 @@ def _accuracy(study: StudySummary) -> list[Block]:
         Paragraph(SCORED, tone="lead", where="page"),
         *_verdicts(study.accuracy, "right", "Verdicts on answers"),
         Pairs([(f"{one.arm}, {one.index}", cost_told(one)) for one in study.costs]),
+        *_statements(study.statements),
+    ]
+
+
+def _statements(counts: Sequence[StatementCounts]) -> list[Block]:
+    """Return how many statements were called true, false or neither; nothing where none was asked."""
+    if not counts:
+        return []
+    columns: list[Made[StatementCounts]] = [
+        (Column("Retriever", text=True, short=""), lambda one: one.arm),
+        (Column("Statements in", text=True, short="statements"), lambda one: one.lang),
+        (Column("Index", text=True, short="index"), lambda one: one.index),
+        (Column("True", short="true"), lambda one: count(one.n_true)),
+        (Column("False", short="false"), lambda one: count(one.n_false)),
+        (Column("Neither", short="neither"), lambda one: count(one.n_neither)),
+        (Column("Accuracy", short="accuracy"), lambda one: number(one.n_right / one.n)),
+        ("n", lambda one: count(one.n)),
+    ]
+    return [
+        Heading("What the answers say of statements", anchor="statements"),
+        Paragraph(STATEMENTS, tone="lead"),
+        table_of("Statements called true, false or neither", counts, columns),
     ]
 
 
