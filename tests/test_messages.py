@@ -67,8 +67,8 @@ def test_a_null_answer(here, caplog):
     lines("a.jsonl", ANSWERS[0], ANSWERS[1] | {"answer": None}, ANSWERS[2] | {"answer": None})
     assert ragstone(*plain("a.jsonl")).code == 0  # the others are judged
     assert caplog.messages[0] == (
-        "a.jsonl:2: the answer is null, the first of 2. That counts as a failure of the application; if it "
-        "is none, write the answer, or leave the row out."
+        "a.jsonl:2: the answer is null, the first of 2: counted as a failure of the application. If it is "
+        "not one, fill in the answer or delete the row."
     )
 
 
@@ -160,9 +160,7 @@ def test_a_bad_encoding(here, caplog):
         json.dumps(ANSWERS[0], ensure_ascii=False).replace("Bob", "Zoë").encode("cp1252")
     )
     assert ragstone(*plain("a.jsonl")).code == 0
-    assert {*caplog.messages} == {
-        "a.jsonl: read as cp1252, for it is not in UTF-8. Look whether accents are right."
-    }
+    assert {*caplog.messages} == {"a.jsonl: not UTF-8; read as cp1252. Check that accents look right."}
     for name in ("a.csv", "b.jsonl"):
         Path(name).write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\x06\0\0\0\\r\xa8f")
         code, line = first(*plain(name))

@@ -167,7 +167,7 @@ class TestCsv:
         *_, last = rows = list(read_rows(tmp_path / "a.csv", Document))
         assert (len(rows), last.text) == (2001, "„Café“ zu früh geöffnet – für 3 €")
         assert [record.getMessage() for record in caplog.records] == [
-            f"{tmp_path}/a.csv: read as cp1252, for it is not in UTF-8. Look whether accents are right."
+            f"{tmp_path}/a.csv: not UTF-8; read as cp1252. Check that accents look right."
         ]
 
     @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
@@ -484,4 +484,43 @@ def test_json_in_the_encodings_of_offices_is_read_as_csv_is(tmp_path, caplog, en
     (tmp_path / name).write_bytes(text.encode(encoding))
     rows = [*read_rows(tmp_path / name, Document)]
     assert [row.text for row in rows] == ["plain", "Über die Böden südlich von Köln"]
-    assert ("read as cp1252, for it is not in UTF-8" in caplog.text) == (encoding == "cp1252")
+    assert ("not UTF-8; read as cp1252" in caplog.text) == (encoding == "cp1252")
+
+
+ACCENTS = ("Größe über Köln", "où est la fenêtre", "Кто написал", "日本語の文", "Εμπρός", "naïve")
+
+
+@pytest.mark.parametrize("byte", [0x80, 0xA0, 0xC3, 0xE9, 0xFF])
+@pytest.mark.parametrize("text", ACCENTS)
+@pytest.mark.parametrize("ending", ["jsonl", "json"])
+def test_a_byte_that_is_not_utf8_is_told_with_its_line_and_no_other_line_is_read_otherwise(
+    tmp_path: Path, byte: int, text: str, ending: str
+) -> None:
+    row = '{"id": "%d", "text": "plain, %s"}'
+    lines = [(row % (n, text)).encode() for n in range(3)]
+    lines[1] = lines[1].replace(b"plain", b"pl" + bytes([byte]) + b"in")
+    at = lines[1].index(bytes([byte])) + 1
+    path = tmp_path / f"a.{ending}"
+    path.write_bytes(b"\n".join(lines) if ending == "jsonl" else b"[" + b",\n".join(lines) + b"]")
+    assert mistake_in(path, Document).endswith(
+        f"a.{ending}:2: the byte 0x{byte:02X} at character {at} is not UTF-8, as JSON must be. Correct that "
+        "character, or delete the line."
+    )
+    if ending == "jsonl":
+        read = [raw for _, raw in formats.read_jsonl(path)]
+        assert [raw["text"] for raw in read[::2]] == [f"plain, {text}"] * 2
+        assert isinstance(read[1], ValueError)
+
+
+def test_ten_lines_that_are_not_utf8_are_told_together(tmp_path: Path) -> None:
+    good = '{"id": "%d", "text": "Größe über Köln"}'
+    lines = [(good % n).encode().replace(b"K", b"\xff" if n % 2 else b"K") for n in range(40)]
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines))
+    told = mistake_in(tmp_path / "a.jsonl", Document).splitlines()
+    assert [line.split(":")[1] for line in told[:-1]] == [str(n) for n in range(2, 22, 2)]
+
+
+def test_one_stray_byte_of_a_table_leaves_its_accents_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("id,text\n1,Größe und ".encode() + b"\xff\n")
+    (row,) = read_rows(tmp_path / "a.csv", Document)
+    assert row.text.startswith("Größe und ")

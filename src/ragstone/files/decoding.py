@@ -15,6 +15,7 @@ _HIGH = re.compile(rb"[\x80-\xff]+")
 _ASCII = bytes(range(128))
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _MOSTLY_UTF8 = 0.8  # of the bytes above ASCII of a line
+_HALF_UTF8 = 0.5  # the same where the rest is in a single-byte encoding, which reads as UTF-8 hardly ever
 _SAMPLE = 100_000  # bytes that an encoding is guessed from
 _LOOKED_AT = 10_000  # characters that are looked at for signs of a binary file
 
@@ -45,6 +46,27 @@ def decode(content: bytes, *, html: bool = False) -> tuple[str, str]:
     if "\0" in text or len(_CONTROLS.findall(head)) > 1 + len(head) // 50:
         raise Unreadable("it is not text: it has control characters")
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+
+
+def decode_unmixed(content: bytes) -> tuple[str, str] | None:
+    """Return what `decode` does; None where a part of the text is in UTF-8 and a part is not.
+
+    For formats that are in UTF-8 by their definition, such as JSON: a stray byte says nothing of the rest.
+    """
+    text, encoding = decode(content)
+    is_guess = not encoding.startswith("utf-") and not content.isascii()
+    mixed = " and " in encoding or (is_guess and _utf8_share(content) >= _HALF_UTF8)
+    return None if mixed else (text, encoding)
+
+
+def stray_byte(line: bytes) -> str | None:
+    """Return what is wrong with a line that should be in UTF-8, as a clause; None where nothing is."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as mistake:
+        at = len(line[: mistake.start].decode()) + 1
+        return f"the byte 0x{line[mistake.start]:02X} at character {at:,} is not UTF-8"
+    return None
 
 
 def encoding_note(encoding: str) -> dict[str, str]:
@@ -95,12 +117,13 @@ def _line_by_line(content: bytes, declared: str | None) -> tuple[str, str]:
     shares = {n: _utf8_share(line) for n, line in enumerate(lines) if not line.isascii()}
     foreign = [lines[n] for n, share in shares.items() if share < _MOSTLY_UTF8]
     legacy = declared or _guess(foreign or list(filter(None, _UTF8.sub(b"", content).split(b"\n"))))
-    n_utf8 = len(shares) - len(foreign)
+    mostly = _MOSTLY_UTF8 if legacy in _MULTIBYTE else _HALF_UTF8
+    n_utf8 = sum(share >= mostly for share in shares.values())
     # By chance a short line of Chinese or Japanese is valid as UTF-8; one of a single-byte encoding is not.
     if n_utf8 == 0 or (legacy in _MULTIBYTE and n_utf8 < len(foreign)):
         return content.decode(legacy, errors="replace"), legacy
     for n, share in shares.items():
-        if share < _MOSTLY_UTF8:
+        if share < mostly:
             lines[n] = lines[n].decode(legacy, errors="replace").encode()
         elif share < 1:
             parts = _UTF8.split(lines[n])

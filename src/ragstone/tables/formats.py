@@ -34,7 +34,8 @@ def read_jsonl(
 ) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every line that is not blank.
 
-    What is not UTF-8 is read in the encoding that it seems to be in, which is told.
+    A file that is in another encoding throughout is read in the one that it seems to be in, which is told. In
+    one of UTF-8 a line with another byte is a ValueError, and no other line suffers.
     """
     n_lines = 0
     try:
@@ -43,14 +44,17 @@ def read_jsonl(
                 yield n_lines, row
     except UnicodeDecodeError:  # the lines before it were in ASCII, or in what both encodings share
         with _unpacked(path) as packed:
-            text = io.BytesIO(_decoded(path, packed.read()).encode())
-        yield from (found for found in _json_lines(text, path, decode) if found[0] > n_lines)
+            content = packed.read()
+        text = _decoded_json(path, content)
+        again = io.BytesIO(content if text is None else text.encode())
+        lines = _json_lines(again, path, decode, stray=True)
+        yield from (found for found in lines if found[0] > n_lines)
 
 
 def _json_lines(
-    file: BinaryIO, path: Path, decode: Callable[[bytes], object]
+    file: BinaryIO, path: Path, decode: Callable[[bytes], object], *, stray: bool = False
 ) -> Iterator[tuple[int, object]]:
-    """Yield as read_jsonl does. Raises UnicodeDecodeError at a line that is not UTF-8."""
+    """Yield as read_jsonl does. stray: whether a line may not be UTF-8; else it raises UnicodeDecodeError."""
     for number, line in enumerate(_short_lines(file.readline, path), 1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -59,7 +63,9 @@ def _json_lines(
         try:
             yield number, decode(line)
         except UnicodeDecodeError:
-            raise
+            if not stray:
+                raise
+            yield number, ValueError(_not_utf8(line))
         except (msgspec.DecodeError, RecursionError) as mistake:
             yield number, msgspec.DecodeError(str(mistake))
 
@@ -112,7 +118,10 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
         try:
             rows = msgspec.json.decode(content)
         except UnicodeDecodeError:
-            rows = msgspec.json.decode(_decoded(path, content))
+            text = _decoded_json(path, content)
+            if text is None:
+                raise DataError(_stray_line(path, content)) from None
+            rows = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
@@ -125,6 +134,14 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     if not isinstance(rows, list):
         raise DataError(f"{path}: expected a list of objects.")
     yield from enumerate(rows, 1)
+
+
+def _stray_line(path: Path, content: bytes) -> str:
+    from ragstone.files.decoding import stray_byte
+
+    lines = enumerate(content.split(b"\n"), 1)
+    number, line = next((number, line) for number, line in lines if stray_byte(line))
+    return f"{path}:{number}: {_not_utf8(line)}"
 
 
 def read_csv(path: Path, *, delimiter: str | None = None, strict: bool = True) -> Iterator[tuple[int, Any]]:
@@ -151,13 +168,34 @@ def _decoded(path: Path, content: bytes) -> str:
     from ragstone.files.decoding import decode
     from ragstone.files.file import Unreadable
 
-    try:
+    with explaining(f"{path}: cannot be read as text", "Save it again in UTF-8.", Unreadable):
         text, encoding = decode(content)
-    except Unreadable as mistake:
-        raise DataError(f"{path}: cannot be read as text ({mistake}). Save it again in UTF-8.") from None
-    if not encoding.startswith("utf-") or " and " in encoding:
-        LOG.warning("%s: read as %s, for it is not in UTF-8. Look whether accents are right.", path, encoding)
+    _note_encoding(path, encoding)
     return text
+
+
+def _decoded_json(path: Path, content: bytes) -> str | None:
+    """Return as _decoded does; None for JSON in UTF-8 with bytes in it that are not."""
+    from ragstone.files.decoding import decode_unmixed
+    from ragstone.files.file import Unreadable
+
+    with explaining(f"{path}: cannot be read as text", "Save it again in UTF-8.", Unreadable):
+        decoded = decode_unmixed(content)
+    if decoded is None:
+        return None
+    _note_encoding(path, decoded[1])
+    return decoded[0]
+
+
+def _note_encoding(path: Path, encoding: str) -> None:
+    if not encoding.startswith("utf-") or " and " in encoding:
+        LOG.warning("%s: not UTF-8; read as %s. Check that accents look right.", path, encoding)
+
+
+def _not_utf8(line: bytes) -> str:
+    from ragstone.files.decoding import stray_byte
+
+    return f"{stray_byte(line)}, as JSON must be. Correct that character, or delete the line."
 
 
 def _csv_rows(

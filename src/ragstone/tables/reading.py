@@ -110,8 +110,8 @@ def read_rows(
     reader.check_chosen()
     if nulls:
         LOG.warning(
-            "%s:%d: the answer is null%s. That counts as a failure of the application; if it is none, write "
-            "the answer, or leave the row out.",
+            "%s:%d: the answer is null%s: counted as a failure of the application. If it is not one, fill in "
+            "the answer or delete the row.",
             where,
             nulls[0],
             f", the first of {len(nulls):,}" if len(nulls) > 1 else "",
@@ -288,8 +288,9 @@ class _RowReader(Generic[RowT]):
             self._check_there(plan, raw)
         new = {column: field for column, field in plan.guesses.items() if column not in self._guessed}
         if new:
-            took = ", ".join(f"`{column}` as {field}" for column, field in new.items())
-            LOG.warning("%s: took %s. Name another column with --column FIELD=COLUMN.", self._where, took)
+            using = ", ".join(f"`{column}` as the {field}" for column, field in new.items())
+            field = next(iter(new.values())) if len(new) == 1 else "FIELD"
+            LOG.warning("%s: using column %s. Change it with --column %s=NAME.", self._where, using, field)
             self._guessed |= new.keys()
         self._plans[tuple(raw)] = plan
         return plan
@@ -544,7 +545,7 @@ def choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice
         return tables[0]
     fit = [table for table in tables if _holds(table, row_type, choice)]
     if len(fit) == 1:
-        LOG.warning("%s: took the worksheet `%s`. Name another with --worksheet NAME.", path, fit[0].name)
+        LOG.warning("%s: using worksheet `%s`. Change it with --worksheet NAME.", path, fit[0].name)
         return fit[0]
     option = ["--worksheet", (fit or tables)[0].name]
     raise ColumnsError(
@@ -596,4 +597,5 @@ def _is_mixed(folder: Path) -> bool:
 
 def _in_shard(raw: Any, name: str, line: int) -> Any:
     """Return a row, or what is wrong with it with the shard and the line where it stands."""
-    return msgspec.DecodeError(f"{name}, line {line}: {raw}") if isinstance(raw, msgspec.DecodeError) else raw
+    wrong = isinstance(raw, msgspec.DecodeError | ValueError)
+    return type(raw)(f"{name}, line {line}: {raw}") if wrong else raw

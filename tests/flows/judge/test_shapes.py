@@ -50,7 +50,10 @@ def test_no_guess_is_silent(tmp_path, monkeypatch, caplog):
     shutil.copy(SHAPES / "excel-unicode.csv", tmp_path / "a.csv")
     monkeypatch.chdir(tmp_path)
     ragstone("judge", "a.csv", "--judge", "containment")
-    assert "a.csv: took `Model Answer` as answer, `Gold` as reference, `Docs` as contexts." in caplog.text
+    assert (
+        "a.csv: using column `Model Answer` as the answer, `Gold` as the reference, `Docs` as the contexts."
+        in caplog.text
+    )
 
 
 NEAR = "question,Model Answer,answer,reference\nWho?,wrong,Ann,Ann\n"

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.corpus.file import IngestOptions
-from ragstone.files.decoding import decode, encoding_note
+from ragstone.files.decoding import decode, decode_unmixed, encoding_note, stray_byte
 from ragstone.files.file import File, Unreadable
 from ragstone.files.sheet import FileTable, named_cells, names_of
 from ragstone.records import Document
@@ -183,15 +183,18 @@ def read_jsonl(file: File) -> Iterator[FileTable]:
 
     Raises Unreadable, naming the lines, if any line is no JSON object.
     """
-    content, encoding = decode(file.read_bytes())
+    content = file.read_bytes()
+    text, encoding = decode_unmixed(content) or (None, "utf-8")
     decoder = msgspec.json.Decoder(dict[str, Any])
     mistakes: list[str] = []
     rows: list[tuple[int, dict[str, Any]]] = []
-    for number, line in enumerate(content.split("\n"), 1):
+    for number, line in enumerate((content if text is None else text.encode()).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
             rows.append((number, decoder.decode(line)))
+        except UnicodeDecodeError:
+            mistakes.append(f"line {number}: {stray_byte(line)}")
         except msgspec.DecodeError as mistake:
             mistakes.append(f"line {number} is no JSON object ({mistake})")
     if mistakes:

@@ -16,7 +16,7 @@ from ragstone.files.decoding import decode
 from ragstone.files.file import Unreadable
 from ragstone.records import Question
 from ragstone.tables.columns import CHOICE, ColumnChoice
-from ragstone.tables.formats import READERS, read_csv, read_xlsx
+from ragstone.tables.formats import READERS, read_csv, read_jsonl, read_xlsx
 from ragstone.tables.reading import choose_worksheet
 
 _BLOCK = 1 << 20
@@ -162,15 +162,11 @@ def _is_jsonl(path: Path, head: str) -> bool:
 
 
 def _jsonl_rows(path: Path) -> Iterator[tuple[int, Cells | str]]:
-    decode = msgspec.json.Decoder(Cells).decode
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.isspace():
-                continue
-            try:
-                yield number, decode(line)
-            except (msgspec.DecodeError, RecursionError):  # a ValidationError is one
-                yield number, NO_OBJECT
+    for number, row in read_jsonl(path, msgspec.json.Decoder(Cells).decode):
+        if isinstance(row, dict | msgspec.DecodeError):
+            yield number, row if isinstance(row, dict) else NO_OBJECT
+        else:
+            yield number, str(row)
 
 
 def json_list(path: Path) -> list[msgspec.Raw]:
