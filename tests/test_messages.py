@@ -58,7 +58,7 @@ def test_a_wrong_column(here):
     code, line = first(*plain("a.csv"))
     assert code == 2
     assert line.startswith(
-        "ragstone: a.csv: no column holds the answer. Say which one does: --column answer=B. "
+        "ragstone: a.csv: no column holds the answer. Say which one does: --column answer=COLUMN. "
         "Its columns: 'A', 'B'."
     )
 

@@ -1,8 +1,8 @@
 """Names of columns that are none of the known ones, and near enough to be guessed: `Model Answer`, `Anwser`.
 
-A guess is told to the user, so this table may be wider than that of names.py. It holds words, not names: of a
-column's words those that say nothing (`model`, `text`, `user`) are dropped, and the rest must all be of one
-field. Words of other languages are those that sheets of offices have at their head.
+A guess is told to the user, so this table may be wider than that of names.py. It holds words, not names (see
+words.py): of a column's words those that say nothing (`model`, `text`) are dropped, and the rest must all be
+of one field. What a name only hints at is proposed, and not taken: see proposals.py.
 """
 
 import re
@@ -10,37 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ragstone.records import Answer, Document, Label, Question
+from ragstone.tables import words
 from ragstone.tables.names import accepted_names, fold
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_ANSWER = _words(
-    "answer response output reply completion prediction generation antwort respuesta réponse risposta "
-    "resposta antwoord svar ответ 回答 答案"
-)
-_QUESTION = _words(
-    "question query prompt input utterance frage pregunta domanda pergunta vraag fråga вопрос 問題 问题 質問"
-)
-_GOLD = _words(
-    "reference gold golden ideal truth target solution muster musterantwort sollantwort referenz referencia "
-    "référence riferimento"
-)
-_RIGHT = _words("expected correct expert right human true")
-_CONTEXTS = _words(
-    "context passage document doc chunk source evidence snippet excerpt kontext quelle textstelle fuente"
-)
-_SCORE = _words(
-    "score label rating grade verdict mark judgement judgment assessment evaluation bewertung urteil"
-)
-_TEXT = _words("text content passage document body article page")
-_SPEAKER = _words("model ai llm bot chatbot rag system assistant agent app gpt claude gemini llama mistral")
-_IDLE = _SPEAKER | _words(
-    "generated predicted final text actual our the a an of by from user customer client used retrieved "
-    "retrieval relevant top list full raw original given value"
-)
+_IDLE = words.SPEAKER | words.IDLE
 
 
 class _Rule(NamedTuple):
@@ -52,21 +25,23 @@ class _Rule(NamedTuple):
     least: int = 1  # words
 
 
-_GRADED = _SCORE | {"correct", "human"}
-_ASKED = _Rule("question", _QUESTION, _QUESTION)
+_RIGHT_ANSWER = words.RIGHT | words.ANSWER
+_REFERENCE = words.GOLD | _RIGHT_ANSWER
+_GRADED = words.SCORE | {"correct", "human"}
+_ASKED = _Rule("question", words.QUESTION, words.QUESTION | words.USER)
 _NEAR: Mapping[type, tuple[_Rule, ...]] = {
     Answer: (
-        _Rule("reference", _GOLD, _GOLD | _RIGHT | _ANSWER),
-        _Rule("reference", _RIGHT, _RIGHT | _ANSWER, least=2),
-        _Rule("answer", _ANSWER, _ANSWER),
+        _Rule("reference", words.GOLD, _REFERENCE),
+        _Rule("reference", words.RIGHT, _RIGHT_ANSWER, least=2),
+        _Rule("answer", words.ANSWER, words.ANSWER),
         _ASKED,
-        _Rule("contexts", _CONTEXTS, _CONTEXTS),
+        _Rule("contexts", words.CONTEXTS, words.CONTEXTS),
     ),
-    Question: (_Rule("reference", _GOLD | _ANSWER, _GOLD | _RIGHT | _ANSWER), _ASKED),
+    Question: (_Rule("reference", words.GOLD | words.ANSWER, _REFERENCE), _ASKED),
     Label: (_Rule("score", _GRADED - {"human"}, _GRADED), _ASKED),
-    Document: (_Rule("text", _TEXT - {"text"}, _TEXT),),
+    Document: (_Rule("text", words.TEXT - {"text"}, words.TEXT),),
 }
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\s\d_!-/:-@\[-`{-~]+")
 _STEP = re.compile(r"[./]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SHORTEST = 6  # letters of a name in which one may be wrong
@@ -86,19 +61,14 @@ def near_field(column: str, row_type: type) -> str | None:
     return None
 
 
-def names_speaker(column: str) -> bool:
-    """Say whether a column's name speaks of an application: it may hold what that said."""
-    return bool(_SPEAKER & {word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", column))})
+def words_of(column: str) -> frozenset[str]:
+    """Return the words of a column's name as words.py has them."""
+    return frozenset(words.bare(word) for word in _WORD.findall(_CAMEL.sub(" ", column)))
 
 
 def _by_words(name: str, rule: _Rule) -> bool:
-    words = {_singular(word.casefold()) for word in _WORD.findall(_CAMEL.sub(" ", name))}
-    words -= _IDLE - rule.allowed
-    return bool(words & rule.telling) and words <= rule.allowed and len(words) >= rule.least
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+    there = words_of(name) - (_IDLE - rule.allowed)
+    return bool(there & rule.telling) and there <= rule.allowed and len(there) >= rule.least
 
 
 def _misspelled(name: str, known: Iterable[str]) -> bool:

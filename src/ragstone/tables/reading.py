@@ -24,7 +24,6 @@ from ragstone.tables.columns import (
     as_number,
     field_of,
     find_column,
-    is_absent,
     plan_columns,
     to_canonical,
     with_guesses,
@@ -33,7 +32,7 @@ from ragstone.tables.folders import LOG_NAMES, is_saved, logged_files, read_logg
 from ragstone.tables.formats import FLAT, READERS, ending_of, read_xlsx, reader_of
 from ragstone.tables.interchange.recognise import answers_in
 from ragstone.tables.names import ALIASES, accepted_names, fields_of
-from ragstone.tables.nearness import names_speaker
+from ragstone.tables.proposals import could_hold, is_grade
 from ragstone.tables.shards import shards_of
 from ragstone.tables.storage import Place, below, exists, local_path, told, url_of
 
@@ -320,11 +319,18 @@ class _RowReader(Generic[RowT]):
             raise self._unfit(one.name, plan, raw)
 
     def _unfit(self, field: str, plan: ColumnPlan, raw: dict[str, Any]) -> ColumnsError:
-        there = ", ".join(map(repr, raw)) or "none"
         names = ", ".join(accepted_names(self._row_type, field))
-        best = _most_likely(field, plan, raw)
-        options = ["--column", f"{field}={best}"] if best else []
-        hint = f"Say which one does: {shlex.join(options)}" if best else f"Add a column {field!r}"
+        likely = could_hold(field, {name: [raw[name]] for name in plan.spare(raw)})
+        hint, options = f"Say which one does: --column {field}=COLUMN", []
+        if len(likely) == 1:
+            ((column, reason),) = likely.items()
+            options = ["--column", f"{field}={column}"]
+            hint = f"Say which one does: {shlex.join(options)} ({reason})"
+        elif likely:
+            hint += f" ({' or '.join(map(repr, likely))}?)"
+        elif not plan.spare(raw):
+            hint = f"Add a column {field!r}"
+        there = ", ".join(map(repr, raw)) or "none"
         return ColumnsError(
             f"{self._where}: no column holds the {field}. {hint}. Its columns: {there}. It is read from "
             f"any of these: {names}.",
@@ -388,7 +394,7 @@ def _with_criterion(plan: ColumnPlan, raw: Mapping[str, Any]) -> ColumnPlan:
 
     The name is kept as `criterion`, so that it can be compared with the metrics of judges.
     """
-    grades = [name for name in plan.spare(raw) if _is_grade(raw[name])]
+    grades = [name for name in plan.spare(raw) if is_grade(raw[name])]
     if len(grades) != 1:
         return plan
     return ColumnPlan(plan.fields | {"score": (grades[0],)}, plan.guesses | {grades[0]: "score"})
@@ -399,51 +405,6 @@ def _note_criterion(row: dict[str, Any], plan: ColumnPlan) -> None:
     column = next(iter(plan.fields.get("score", ())), None)
     if column is not None and field_of(column, Label) is None:
         row["metadata"] = {**row.get("metadata", {}), "criterion": column}
-
-
-def _is_grade(value: object) -> bool:
-    if is_absent(value):
-        return False
-    try:
-        as_number(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-_LONGEST_GRADE = 30  # characters; what is longer is a sentence
-
-
-def _most_likely(field: str, plan: ColumnPlan, raw: Mapping[str, Any]) -> str | None:
-    """Return the column that a field is most likely in, of those that are none: of texts the longest.
-
-    An answer is what an application said, if a name speaks of one, and asks nothing; a question asks.
-    """
-    spare = {name: raw[name] for name in plan.spare(raw)}
-    if field == "score":
-        graded = [name for name, value in spare.items() if _is_grade(value)]
-        short = [name for name, one in spare.items() if isinstance(one, str) and len(one) < _LONGEST_GRADE]
-        return next(iter(graded or short[::-1]), None)
-    if field.endswith("id"):
-        return next((name for name in spare if name.lower().endswith("id")), None)
-    texts = {
-        name: value.strip()
-        for name, value in spare.items()
-        if isinstance(value, str)
-        and value.strip()
-        and not _is_grade(value)
-        and not name.lower().endswith("id")
-    }
-    asks = field == "question"
-    return max(
-        texts,
-        key=lambda name: (
-            texts[name].endswith("?") == asks,
-            field == "answer" and names_speaker(name),
-            len(texts[name]),
-        ),
-        default=None,
-    )
 
 
 _MEANT: dict[str, str] = {

@@ -68,7 +68,7 @@ NEAR = "question,Model Answer,answer,reference\nWho?,wrong,Ann,Ann\n"
         ("question,answer\nWho?,Ann\n", ["--column", "answer"], "write FIELD=COLUMN, e.g. --column answer="),
         ("question,answer\nWho?,Ann\n", ["--column", "anser=answer"], "there is no field 'anser'. Did you"),
         ("id,answer\n1,Ann\n1,Bob\n", [], "a.csv:3: a second row with question_id '1', system 'default'."),
-        ("question,GPT answer,Claude answer\nWho?,A,B.\n", [], "--column 'answer=Claude answer'"),
+        ("question,GPT answer,Claude answer\nWho?,A,B.\n", [], "('GPT answer' or 'Claude answer'?)"),
     ],
 )
 def test_the_first_line_of_a_message_says_what_to_change(sheet, options, says, tmp_path, monkeypatch):
@@ -102,11 +102,20 @@ def test_of_several_worksheets_that_fit_one_is_named(tmp_path, monkeypatch):
 
 def test_columns_that_were_not_read_are_named_where_nothing_is_scored(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("question,answer,so_ist_es\nWho?,Ann,Ann\n")
-    given = ["judge", "a.csv", "--judge", "containment"]
-    monkeypatch.setattr("sys.argv", ["ragstone", *given])
-    ran = ragstone(*given)
-    assert "Nothing was scored by containment: the sheet has no reference." in ran.err
-    assert ran.err.endswith(
-        "Run:\n  ragstone judge a.csv --judge containment --column reference=so_ist_es --force\n"
-    )
+    for column in ("Was stimmt denn", "so_ist_es"):
+        Path("a.csv").write_text(f"question,answer,{column}\nWho?,Ann,Ann\n")
+        given = ["judge", "a.csv", "--judge", "containment", "--force"]
+        monkeypatch.setattr("sys.argv", ["ragstone", *given])
+        ran = ragstone(*given)
+        assert "Nothing was scored by containment: the sheet has no reference. Unused columns: " in ran.err
+        if column == "so_ist_es":
+            assert ran.err.endswith("--column reference=NAME --force.\n")
+        else:
+            assert "'Was stimmt denn' as the reference (its name has 'stimmt', and its" in ran.err
+            judged, n_runs = judge_as_told(monkeypatch, ran)
+            assert (judged.code, n_runs) == (0, 1)
+
+
+def judge_as_told(monkeypatch, ran):
+    """Run the command that a message prints, and what that prints."""
+    return judged(monkeypatch, *shlex.split(ran.err.rpartition("Run:\n")[2].splitlines()[0])[2:])

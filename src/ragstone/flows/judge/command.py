@@ -108,7 +108,7 @@ def judge(
         summary = judge_to_run(answers, folder, chosen, settings, **options)
     else:
         summary = judge_sheet(answers, str(output), chosen, settings, **options)
-    told, more = unread_notes(summary.metrics, rows)
+    told, more = unread_notes(summary.metrics, rows, answers, questions)
     _tell(summary, folder or str(output), [*told, *([again(more)] if more else [])], asking, answers)
 
 

@@ -26,14 +26,17 @@ from ragstone.stages.given import paths_of, sheet_rows
 from ragstone.stages.judge import count_planned, judge_rows
 from ragstone.stages.notes import fitted_notes, judgements_alone, masking_notes
 from ragstone.tables import check_output, keep_sources, read_rows
+from ragstone.tables.formats import READERS, ending_of, reader_of
+from ragstone.tables.interchange.recognise import is_trace
 from ragstone.tables.names import accepted_names
+from ragstone.tables.proposals import PASSAGE, could_hold
+from ragstone.tables.reading import columns_in
 from ragstone.tables.storage import Place, is_shards, local_path, url_of
 
 # What may be missed of a sheet: the field of the longest texts first.
 FIELDS = ("contexts", "reference", "question")
 LOOKED_AT = 100  # rows
 DOCUMENT_IDS = accepted_names(Question, "document_ids")  # are no texts
-PASSAGE = 20  # characters; no shorter text is a passage
 
 
 class JudgingOptions(TypedDict, total=False):
@@ -132,34 +135,58 @@ def _both(tally: Tally, cascades: CascadeTally) -> Callable[[Judgement], None]:
 
 
 def unread_notes(
-    metrics: list[MetricSummary], answers: Callable[[], Iterator[Answer]]
+    metrics: list[MetricSummary],
+    answers: Callable[[], Iterator[Answer]],
+    sheets: Sequence[Path],
+    questions: Path | None = None,
 ) -> tuple[list[str], list[str]]:
     """Return what is to be told of judges that scored nothing, and the options that mend it.
 
-    Empty where every judge scored something, or where the sheet has no column of text that was not read.
+    Empty where every judge scored something, or where the sheet has no column of text that was not read. What
+    a reader made itself, of a trace, is no column. Options are given where name and values speak for one
+    column alone; else all are listed, and the user says which.
     """
-    blind = [one for one in metrics if one.estimate is None and one.statuses.keys() == {"not_applicable"}]
+    scored = {one.judge for one in metrics if one.estimate is not None}
+    blind = [one for one in metrics if one.judge not in scored and one.statuses.keys() == {"not_applicable"}]
     lacking = [field for field in FIELDS if any(field in why for one in blind for why in one.reasons)]
-    rows = [row.metadata or {} for row in islice(answers(), LOOKED_AT)] if lacking else []
-    lengths: dict[str, int] = {}
-    for row in rows:
-        for name, value in row.items():
-            if name in DOCUMENT_IDS:
-                continue
-            if isinstance(value, str | list) and not str(value).rstrip().endswith("?"):
-                lengths[name] = max(lengths.get(name, 0), len(str(value)))
-    if "contexts" in lacking and max(lengths.values(), default=0) < PASSAGE:
-        lacking.remove("contexts")
-    if not lengths or not lacking:
+    unused = _unused_columns(answers(), [*sheets, *([questions] if questions else [])]) if lacking else {}
+    if lacking == ["contexts"] and not any(
+        len(str(value)) >= PASSAGE for values in unused.values() for value in values
+    ):
+        return [], []
+    if not unused or not lacking:
         return [], []
     judges = ", ".join(dict.fromkeys(one.judge for one in blind))
+    likely = {field: could_hold(field, unused) for field in lacking}
+    clear = {field: next(iter(some.items())) for field, some in likely.items() if len(some) == 1}
     told = (
-        f"Nothing was scored by {judges}: the sheet has no {' and no '.join(lacking)}. Columns that were not "
-        f"read: {', '.join(map(repr, lengths))}. If they are meant, say so."
+        f"Nothing was scored by {judges}: the sheet has no {' and no '.join(lacking)}. Unused columns: "
+        f"{', '.join(map(repr, unused))}. "
     )
-    longest = sorted(lengths, key=lambda name: -lengths[name])
-    pairs = zip(lacking, longest, strict=False)
-    return [told], [*(part for pair in pairs for part in ("--column", "=".join(pair))), "--force"]
+    if not clear:
+        form = " ".join(f"--column {field}=NAME" for field in lacking)
+        return [f"{told}To use one, run the same command with {form} --force."], []
+    reasons = [f"{name!r} as the {field} ({why})" for field, (name, why) in clear.items()]
+    options = [part for field, (name, _) in clear.items() for part in ("--column", f"{field}={name}")]
+    return [f"{told}To use {' and '.join(reasons)}, run:"], [*options, "--force"]
+
+
+def _unused_columns(answers: Iterator[Answer], sheets: Sequence[Path]) -> dict[str, list[object]]:
+    """Return the columns of text that are read as no field, with the values of the first rows."""
+    files = [path for path in sheets if path.is_file() and ending_of(path) in READERS]
+    tables = [path for path in files if not _is_trace(path)]
+    there = {column for path in tables for column in columns_in(path)} - set(DOCUMENT_IDS)
+    unused: dict[str, list[object]] = {}
+    for row in islice(answers, LOOKED_AT):
+        for name, value in (row.metadata or {}).items():
+            if name in there and isinstance(value, str | list):
+                unused.setdefault(name, []).append(value)
+    return unused
+
+
+def _is_trace(path: Path) -> bool:
+    _, first = next(iter(reader_of(path)(path)), (0, None))
+    return isinstance(first, dict) and is_trace(first)
 
 
 def run_folder_of(

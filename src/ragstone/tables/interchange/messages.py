@@ -217,7 +217,7 @@ def calls_of(messages: Iterable[Message]) -> list[Message]:
         if role == "user":
             calls.clear()
         thought = message.get("thought") or content_in(message)
-        for call in message.get("tool_calls") or ():
+        for call in objects_in(message.get("tool_calls")):
             step = step_row(call) | {"id": call["id"]}
             calls.append(step | ({"thought": thought} if thought and "thought" not in step else {}))
             waiting[call["id"]] = calls[-1]
