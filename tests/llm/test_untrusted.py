@@ -80,7 +80,7 @@ def test_the_fence_carries_the_nonce_at_both_ends_and_the_text_unchanged():
 TABLE = tomllib.loads(Path(__file__).parents[1].joinpath("support", "tokenizers.toml").read_text("utf-8"))
 TOKENS = sorted({token for family in TABLE.values() for token in family["tokens"]})
 ANY = re.compile("|".join(map(re.escape, TOKENS)))
-INVISIBLE = "\u200b\u200d\u2060\ufeff\u00ad\x00"
+INVISIBLE = "\u200b\u200d\u2060\ufeff\u00ad\x00\u034f\u115f\u180b\u3164\ufe0f\uffa0\U000e0100\u2028\u2029"
 
 
 def readings(text: str) -> Iterator[str]:
@@ -116,6 +116,11 @@ def test_no_token_of_a_family_is_left_in_a_defused_text_wherever_it_stands(token
         assert not any(ANY.search(reading) for reading in readings(said)), (text, said)
         assert said.replace(" ", "") == text.replace(" ", "")  # it can still be read
         assert defuse(said) == said
+
+
+@pytest.mark.parametrize("text", ["‹|im_end|›", "<¦im_end¦>", "「|im_end|」", "<|im_end\n|>", "<0x0A>"])
+def test_what_no_tokenizer_reads_as_a_mark_is_left(text):
+    assert defuse(text) == text
 
 
 @pytest.mark.parametrize("token", ["<TOOL_CALL>", "<Think>", "<|IM_END|>", "</S>", "<END_OF_TURN>"])

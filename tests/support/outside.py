@@ -184,6 +184,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.answers.compares_two": answers.compares_two,
     "dataset.asking": lambda text: checks.asks_something(text, "en"),
     "dataset.dangling": lambda text: defects.dangle(text, SHORT, "en"),
+    "dataset.dangling.unspaced": lambda text: defects.dangle(text, text, "zh"),
     "dataset.evidence": lambda text: evidence.find_evidence(SHORT, text),
     "dataset.evidence.quote": lambda text: evidence.find_evidence(text, SHORT * 20),
     "flows.build.changes": lambda text: falsifying.check_change(text, SHORT, "number", "en"),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.errors import ConfigError
+from ragstone.privacy.normalised import unescaped, without_invisible
 from ragstone.privacy.span import BLANK, Span, blanked, folded
 
 KINDS = (
@@ -165,8 +166,22 @@ def _finders() -> _Finders:
 
 
 def _spans(text: str, own: OwnWords | None, keep: str) -> list[Span]:
-    """Return the places of personal data, in order, none of which overlap."""
-    plain = folded(text.replace(keep, BLANK * len(keep)) if keep else text)
+    """Return the places of personal data, in order, none of which overlap.
+
+    It is looked for as a reader sees the text: without what is invisible; then, in what is left, with escapes
+    undone. An escape says where a value ends too (`token=a%20b`), so the text is read as it is first.
+    """
+    plain = text.replace(keep, BLANK * len(keep)) if keep else text
+    seen = without_invisible(plain)
+    spans = _spans_seen(plain, own) if seen is None else list(map(seen.original, _spans_seen(seen.text, own)))
+    meant = unescaped(blanked(plain, spans) if spans else plain)
+    if meant is not None:
+        spans += map(meant.original, _spans_seen(meant.text, own))
+    return sorted(spans)
+
+
+def _spans_seen(text: str, own: OwnWords | None) -> list[Span]:
+    plain = folded(text)
     if "[" in plain:
         plain = _PLACEHOLDER.sub(lambda match: BLANK * len(match[0]), plain)
     spans: list[Span] = []
@@ -180,8 +195,7 @@ def _spans(text: str, own: OwnWords | None, keep: str) -> list[Span]:
             if here:
                 spans += here
                 plain = blanked(plain, here)
-    here = list(_apart(_finders().names(plain), plain))
-    return sorted([*spans, *here])
+    return [*spans, *_apart(_finders().names(plain), plain)]
 
 
 @lru_cache(maxsize=2048)

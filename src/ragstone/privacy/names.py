@@ -89,7 +89,9 @@ def find_names(text: str) -> Iterator[Span]:
     known, low = _patterns(), text.casefold()
     for begins, hints in ((known.introduced, "called"), (known.form, "forms"), (known.titled, "i_am")):
         for match in begins.finditer(text) if known.hints[hints].any_in(low) else ():
-            yield from _name_at(text, match.end(), careful=hints != "called")
+            for span in _name_at(text, match.end(), careful=hints != "called"):
+                if hints != "forms" or _fills_its_field(text, span):
+                    yield span
     yield from _at_the_beginning(text)
     if "this is" in low:
         yield from _speaking(text)
@@ -99,6 +101,17 @@ def find_names(text: str) -> Iterator[Span]:
         for match in _OTHERS.finditer(text):
             start, end = match.span(match.lastgroup or 0)
             yield Span(start, end, "name", text[start:end])
+
+
+_GOES_ON = re.compile(r"\.\w|::|\s+&")  # Hello.PubSub; Tesla Electric Light & Manufacturing
+
+
+def _fills_its_field(text: str, span: Span) -> bool:
+    """Return whether it is a form's "Customer: Ann Lee", and no talk: "Customer: Thank you"."""
+    follows = _WORD.match(text, span.end + 1) if text[span.end : span.end + 1] == " " else None
+    said = follows is not None and follows[0].islower() and follows[0] not in _words("go_on")
+    first = span.value.split()[0]
+    return not (said or _GOES_ON.match(text, span.end) or first in _words("spoken") | _words("greetings"))
 
 
 def _at_the_beginning(text: str) -> Iterator[Span]:

@@ -5,13 +5,31 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ragstone.privacy.span import BLANK, ENDS, WORD, Hints, Span, load_words
+from ragstone.privacy.span import BLANK, ENDS, UNSPACED, WORD, Hints, Span, load_words
 
 # What stands before the @ has a longest length (RFC 5321 allows 64): else each sign of a run is read from
 # each other one.
 _EMAIL = re.compile(
     rf"(?<![.%+-])(?<!{WORD})(?=[^\s@]{{1,129}}+@)(?:{WORD}++|[.!#$%&'*+/=?^`{{|}}~-]++)++(?<={WORD})@(?!\d+\.\d)"
     rf"(?:{WORD}(?:(?:{WORD}|-)*{WORD})?\.)+(?:(?!\d){WORD}){{2,}}{ENDS}(?!@)"
+)
+_QUOTED_EMAIL = re.compile(
+    rf"\"[^\"@\n{BLANK}]{{1,64}}+\"@(?!\d+\.\d)"
+    rf"(?:{WORD}(?:(?:{WORD}|-)*{WORD})?\.)+(?:(?!\d){WORD}){{2,}}{ENDS}(?!@)"
+)
+# Hosts of other scripts. Their letters have marks, or go on without a space into the next word: there only a
+# list of domains tells the end, and of what stands before the @ four characters are taken for a name.
+_MARKED = rf"(?:{WORD}|[\u0300-\u036f\u0900-\u0963\u0966-\u0dff])"
+_LETTERS = f"[{UNSPACED}]"
+_HOST_LETTER = rf"(?:{_MARKED}|{_LETTERS}|-)"
+_UNSPACED_DOMAINS = (
+    "中国|中國|公司|网络|網絡|香港|台灣|台湾|新加坡|澳門|在线|中文网|网址|网站|网店|商城|商店|集团|我爱你"
+    "|政务|政府|机构|公益|慈善|商标|广东|广告|手机|移动|信息|娱乐|游戏|招聘|购物|时尚|企业|健康|世界"
+    "|みんな|コム|ストア|セール|クラウド|한국|닷컴|닷넷|ไทย|คอม|ລາວ"
+)
+_FOREIGN_EMAIL = re.compile(
+    rf"(?:(?<!{_MARKED})(?<![.%+-])(?:{_MARKED}|[.%+-]){{1,64}}+|{_LETTERS}{{1,4}})@"
+    rf"(?:{_HOST_LETTER}{{1,63}}+\.)+(?:{_UNSPACED_DOMAINS}|(?=[^\0-\x7f]){_MARKED}{{2,}}(?!{_MARKED}))(?!@)"
 )
 _SPELLED_EMAIL = re.compile(
     r"(?<![\w.%+-])[\w.+-]+ ?(?:[\[({]\s?at\s?[\])}]|@) ?[\w-]+"
@@ -45,7 +63,7 @@ _NAMED_SECRET = re.compile(
     r"|token|secret|pass(?:word|wd|code|phrase)|pwd|passwort|kennwort|contraseña|clave|senha|parola|şifre"
     r"|mot de passe|wachtwoord|пароль|hasło|lösenord|पासवर्ड|كلمة المرور|密码|密碼|パスワード|비밀번호"
     r"|kata sandi|nenosiri|mật khẩu|รหัสผ่าน)(?![^\W_])[\"']?"
-    r"(?:\s*(?:is|es|ist|est|è|é|:|=|है|是|は)\s*|\s+)[\"'`]?(?P<value>[^\s\"'`,;<>\0]{6,})",
+    r"(?:\s*(?:is|es|ist|est|è|é|:|=|है|是|は)\s*|\s+)[\"'`]?(?P<value>(?!:)[^\s\"'`,;<>\0]{6,})",
     re.IGNORECASE,
 )
 # A secret holds a digit and something else: words of a sentence hold none, and plain numbers are years.
@@ -91,14 +109,25 @@ _NOBODYS = ("127.", "0.", "255.", "224.", "239.")
 def find_emails(text: str) -> Iterator[Span]:
     """Yield e-mail addresses, also written "name (at) example (dot) org"."""
     if "@" in text:
-        for match in _EMAIL.finditer(text):
+        forms = [_EMAIL]
+        forms += [_QUOTED_EMAIL] if '"@' in text else []
+        forms += [] if text.isascii() else [_FOREIGN_EMAIL]
+        for match in (found for form in forms for found in form.finditer(text)):
             if not _OF_MACHINES.match(match[0]):
-                yield Span(*match.span(), "email", match[0].casefold())
+                start = match.start() + _behind_address(match[0])
+                yield Span(start, match.end(), "email", text[start : match.end()].casefold())
     low = text.casefold()
     if any(sign in low for sign in ("(at)", "[at]", "{at}", "( at )", "[ at ]", "{ at }")):
         for match in _SPELLED_EMAIL.finditer(text):
             value = re.sub(r"[\[({]?\s?(?:dot|punkt|punto|point)\s?[\])}]", ".", match[0].casefold())
             yield Span(*match.span(), "email", re.sub(r"[\[({]\s?at\s?[\])}]", "@", value).replace(" ", ""))
+
+
+def _behind_address(email: str) -> int:
+    """Return where the name begins: behind `//a.example/?mail=` of a web address."""
+    name = email.rpartition("@")[0]
+    end = max(map(name.rfind, "/?=&")) + 1 if "//" in name or "?" in name else 0
+    return end if end < len(name) else 0
 
 
 def find_secrets(text: str) -> Iterator[Span]:

@@ -28,9 +28,9 @@ _ENOUGH = re.compile(r"\d(?:[^\W\d]{0,6}[ .+-]{0,2}\d){5}")
 _IBAN = re.compile(r"(?<![^\W_])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,29}")
 _COUNTRY = re.compile(r"\d\d(?<=[A-Za-z]{2}\d\d)")  # from the digits, which are rarer than letters
 _CARD = re.compile(
-    rf"{BEGINS}(?<![.-])(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{4}}(?:\1\d{{1,3}})?|3[47]\d\d([ "
-    rf"-]?)\d{{6}}\2\d{{5}}"
-    rf"|3[0689]\d\d([ -]?)\d{{6}}\3\d{{4}}|4\d{{12}}){ENDS}(?!-|[ .]\d)"
+    rf"{BEGINS}(?<![.-])(?:\d{{4}}([ .-]?)\d{{4}}\1\d{{4}}\1\d{{4}}(?:\1\d{{1,3}})?|3[47]\d\d([ "
+    rf".-]?)\d{{6}}\2\d{{5}}"
+    rf"|3[0689]\d\d([ .-]?)\d{{6}}\3\d{{4}}|4\d{{12}}){ENDS}(?!-|[ .]\d)"
 )
 _ISSUERS = re.compile(
     r"(?:4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"
@@ -111,6 +111,11 @@ _IDS = (
     _id(r"[1-9]\d{5}(?:19|20)\d{9}[\dXx]", ric.is_valid),
     _id(r"[2-9]\d{3}([ -]?)\d{4}\1\d{4}", aadhaar.is_valid),  # India, Aadhaar
     _id(r"(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}", _form_is_enough),  # United States, SSN
+    _id(  # with spaces: where a number is named or stands alone, not in a list of measures nor in a table
+        r"(?:(?<![^\n])(?<!\d\n)|(?<=[:#=(\"'])|(?<=[:#=] )|(?<=\bis )|(?<=number )|(?i:(?<=ssn )))"
+        r"(?!000|666|9)\d{3} (?!00)\d\d (?!0000)\d{4}(?=[ \t]*+(?:\Z|\n(?!\d)|[,.;)\]\"']|is\b))",
+        _form_is_enough,
+    ),
     _id(r"(?![DFIQUV])[A-Z](?![DFIQUVO])[A-Z] ?\d\d ?\d\d ?\d\d ?[A-D]", _form_is_enough),  # Britain
     _id(r"(?!(\d)\1\1\.\1{3}\.\1{3})\d{3}\.\d{3}\.\d{3}-\d\d", cpf.is_valid),  # none of one digit alone
     _id(r"\d{8}-?[A-HJ-NP-TV-Z]", dni.is_valid, re.IGNORECASE),

@@ -105,6 +105,8 @@ _OTHERS = re.compile(
     rf"(?<![\d.-])(?:{_YEARS}[-./](?:0?[1-9]|1[0-2])[-./](?:3[01]|[12]\d|0?[1-9])"
     rf"|(?:3[01]|[12]\d|0?[1-9])([-./])(?:3[01]|[12]\d|0?[1-9])\1(?:{_YEARS}|\d\d(?![-./ ]?\d)))(?!\d)"
     rf"|(?<!\d){_YEARS} ?[-/] ?(?:{_YEARS}|\d\d)(?![-./ ]?\d)"
+    rf"|(?<!\d)\d{{1,4}}-\d{{1,4}} ?[(/]{_YEARS}[a-z]?[)/]"  # pages of a journal
+    rf"|(?<!\d)\d{{1,4}}(?:[./-]\d{{1,4}}){{2,5}}/{_YEARS}(?![-./ ]?\d)"  # a circular's number
     r"|(?<!\d)97[89][- ]?(?:\d[- ]?){9}\d(?!\d)"
     r"|(?<![\w.-])\d{1,5}-\d{1,7}-\d{1,6}-[\dXx](?![\w-])"
     r"|(?<!\d)\d{1,3}(?:,\d{2,3})+(?:\.\d+)?(?!\d)"
@@ -168,6 +170,8 @@ def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
             start = run.start() if first == 0 else _opening(text, groups[first][0])
             end = groups[last - 1][1]
             if _is_phone(text, start, end, groups[first:last], run.span()):
+                # "(0800 678 1602 free)": the bracket is the sentence's.
+                start += text[start] == "(" and ")" not in text[start:end]
                 yield Span(start, end, "phone", "".join(_GROUP.findall(text[start:end])))
                 first = last
                 break

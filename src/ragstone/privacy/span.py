@@ -11,8 +11,8 @@ LAST_DIGIT = 0x1FBF9
 BLANK = "\0"  # stands for each character that has been claimed already
 
 # Letters of scripts without spaces, and Hangul with its endings, touch what is no part of their word.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-WORD = rf"[^\W{_UNSPACED}]"
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+WORD = rf"[^\W{UNSPACED}]"
 BEGINS, ENDS = rf"(?<!{WORD})", rf"(?!{WORD})"
 """No letter or digit goes before, none follows, but for those of scripts without spaces."""
 

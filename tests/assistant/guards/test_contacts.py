@@ -19,6 +19,17 @@ SEE = "(see the source)"
         ("Before <script>alert(1)</script> after", "Before  after"),
         ("Before <script>alert(1)", "Before "),
         ("It is evil[.]com/x and evil (dot) com", f"It is {SEE} and {SEE}"),
+        ("Go to https ://10.0.0.1/x or http:10.0.0.1/x", f"Go to {SEE} or {SEE}"),
+        ("seehttps://evil.com/a", f"see{SEE}"),
+        ("tel:+254722000143, file:///etc/x", f"{SEE}, {SEE}"),
+        ("data:text/html;base64,QQ== or javascript:alert`1`", f"{SEE} or {SEE}"),
+        ("a<x onclick=alert(1)>b", "ab"),
+        ('[g](http://x.example "Guide")', f"g {SEE}"),
+        ("Sow.\n[g]: http://x.example 'Guide'\nWeed.", "Sow.\n\nWeed."),
+        ("详见https://fao.org/x，每亩施3公斤尿素。", f"详见{SEE}，每亩施3公斤尿素。"),
+        ("见fao.org每亩施3公斤", f"见{SEE}每亩施3公斤"),
+        ("https://fao.org에서 3 kg", f"{SEE}에서 3 kg"),
+        ("Call the helpline (0800 678 1602 is free).", f"Call the helpline ({SEE} is free)."),
     ],
 )
 def test_addresses_and_markup_are_taken_out(text, left):
@@ -33,6 +44,15 @@ def test_addresses_and_markup_are_taken_out(text, left):
         "Mix 1:100 with water at 20-25 °C [1][2].",
         "गेहूँ की बुवाई 15 नवंबर तक करें।",
         "ازرع القمح في نوفمبر.",
+        "Fertiliser per plot is given as follows: 3 kg of urea in May.",
+        "The hotel: 40 euros. The news: rain comes. Rows: 5 cm apart. File: maize.",
+        "profile:clay, metadata:a, Tel: 3 people, JavaScript: a language, the `https:` key",
+        "Where i < m and arr2[j-1] > 3, or x < b and y, or a <b and c, give 3 kg.",
+        "Send PWD<space>1234 to <your bank>.",
+        "[COVID-19]: coronavirus",
+        "Do it now![1] (Keep 3 kg.) At once![1][2] See [the value](see note).",
+        "A fee will be charged.It is 3 %. 1.To open an account, call.",
+        "RBI/2004 circular 10/21.04.048/2004, J. Fluid Mech. 7, 381-397 (1950)",
     ],
 )
 def test_plain_advice_stays_as_it_is(text):

@@ -1,6 +1,5 @@
 """Good questions -> the same with a planted defect, and how well critics find them."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
@@ -26,6 +25,7 @@ LEADING_VOWELS = "เแโใไ"  # Thai writes them before the letter that th
 SHORTEST = 4  # letters of a word that can be a subject where names are not written with capitals
 STEM = 5  # letters that the forms of a word share
 CONNECTOR = 3  # letters of a word that joins two names: Battle of Hastings
+LONGEST_QUESTION = 500  # characters of one in which a subject is looked for
 KEPT = 2  # words that a question must keep
 
 _WORD = re.compile(r"\S+")
@@ -153,8 +153,7 @@ def _bare(word: str) -> str:
 
 def _shared_part(question: str, text: str) -> _Span | None:
     """Return the longest span of a question that the text has too, of whole characters and Latin words."""
-    match = difflib.SequenceMatcher(None, question, text, autojunk=False).find_longest_match()
-    start, end = match.a, match.a + match.size
+    start, end = _longest_shared(question[:LONGEST_QUESTION], text)
     while start < end and (_cuts(question, start) or unicodedata.category(question[start])[0] in "ZP"):
         start += 1
     while _cuts(question, end) and unicodedata.category(question[end])[0] == "M":
@@ -163,6 +162,24 @@ def _shared_part(question: str, text: str) -> _Span | None:
         end -= 1
     han = any("\u3040" <= character <= "\u9fff" for character in question[start:end])
     return _Span(start, end) if end - start >= (FEWEST_OF_HAN if han else FEWEST_OF_OTHERS) else None
+
+
+def _longest_shared(question: str, text: str) -> tuple[int, int]:
+    """Return where the longest part begins and ends that a text has too; of several the first.
+
+    What is shared at one length is shared at each shorter one, so lengths are tried by halves: a few looks at
+    the text, however often it repeats a letter. `difflib` takes the square of such a text.
+    """
+    best, too_long = (0, 0), len(question) + 1
+    while too_long - (length := best[1] - best[0]) > 1:
+        size = (length + too_long) // 2
+        starts: dict[str, int] = {}
+        for at in range(len(question) - size + 1):
+            starts.setdefault(question[at : at + size], at)
+        shared = [starts.get(text[at : at + size]) for at in range(len(text) - size + 1)]
+        start = min((one for one in shared if one is not None), default=None)
+        best, too_long = (best, size) if start is None else ((start, start + size), too_long)
+    return best
 
 
 def _cuts(text: str, at: int) -> bool:
