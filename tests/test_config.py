@@ -1,6 +1,7 @@
 """ragstone.toml: what it means, and where its mistakes are."""
 
 import contextlib
+import time
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from ragstone.config import (
     choose,
     convert_section,
     load_settings,
+    parse_toml,
 )
 from ragstone.errors import ConfigError
 from ragstone.flows.build.styles import load_style
@@ -285,3 +287,36 @@ def test_a_mistake_in_a_system_of_the_answer_table_is_found_there(tmp_path):
     assert "2: unknown kind 'extractiv'. Did you mean 'extractive'" in told
     twice = '[systems]\nrag = { kind = "rag" }\n[answer]\nsystem = { kind = "rag", k = 3 }\n'
     assert 'Write system = "rag"' in mistake_in(tmp_path, twice)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a = " + "[" * 900 + "]" * 900, "nested more than 100 deep"),
+        ("a = " + "{b = " * 900 + "1" + "}" * 900, "nested more than 100 deep"),
+        ("a." * 100_000 + "a = 1", "more than 32 parts"),
+        ("[" + 'a . "b" . ' * 50_000 + "a]", "more than 32 parts"),
+        ("x = {" + "a." * 100_000 + "a = 1}", "more than 32 parts"),
+        ("a = " + "1" * 9_000, "not valid TOML"),
+        ("a = 1\n" * 1_000_000, "more than 4,000,000 characters"),
+        ("a = " + '"\\' * 50_000, "not valid TOML"),
+    ],
+)
+def test_a_text_that_would_take_minutes_or_every_frame_is_one_sentence(text, words):
+    began = time.process_time()
+    with pytest.raises(ConfigError, match=words) as caught:
+        parse_toml(text, Path("judge.toml"))
+    assert time.process_time() - began < 5
+    assert "\n" not in str(caught.value)
+
+
+def test_brackets_and_dots_in_texts_and_comments_are_neither_levels_nor_keys():
+    long = "[a.b." * 200
+    for text in (
+        f'a = """\n{long}"""',
+        f"a = '''{long}'''",
+        f'a = "{long}"',
+        f"a = '{long}'",
+        f"a = 1 # {long}",
+    ):
+        assert parse_toml(text, Path("judge.toml")).keys() == {"a"}

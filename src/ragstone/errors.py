@@ -14,6 +14,7 @@ The command line prints the message and exits with code 2; there is no traceback
 """
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
@@ -79,11 +80,23 @@ def explaining(
 
 @contextlib.contextmanager
 def optional_package(what: str, extra: str) -> Iterator[None]:
-    """Within the block an import that fails becomes MissingExtra."""
+    """Within the block an import that fails becomes MissingExtra, unless a module of Ragstone is missing."""
     try:
         yield
-    except ImportError:
+    except ImportError as mistake:
+        if (mistake.name or "").partition(".")[0] == "ragstone":
+            raise
         raise MissingExtra(what, extra) from None
+
+
+# Control characters, and those that turn the direction of a line: words from outside must not move a
+# terminal's cursor, colour it, or be shown in another order.
+_UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def harmless(words: str) -> str:
+    """Return the words with U+FFFD for each character that no page, row or terminal should be given."""
+    return _UNRULY.sub("\ufffd", words)
 
 
 def plural(n: int, noun: str) -> str:

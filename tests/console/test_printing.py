@@ -1,7 +1,7 @@
 import pytest
 from tests.support.command import TO_FILE, ragstone
 
-from ragstone.console.printing import harmless
+from ragstone.errors import harmless
 from ragstone.records import Answer
 from ragstone.tables import write_rows
 

@@ -15,7 +15,7 @@ from ragstone.corpus import parallel
 from ragstone.corpus.file import IngestOptions, ReadingLimits, Skipped, limits_of
 from ragstone.corpus.ingest import read_corpus
 from ragstone.corpus.parallel import ReadingProcess, n_processes, read_in_processes
-from ragstone.errors import MissingExtra
+from ragstone.errors import MissingExtra, optional_package
 from ragstone.files.file import File
 
 DEADLY = """
@@ -177,3 +177,14 @@ def test_what_a_library_reads_is_read_in_a_process_and_what_only_we_read_is_not(
     corpus = read_corpus([folder / "deadly.pdf", folder / "00.md"])
     assert [one.reason[:26] for one in corpus.skipped] == ["it takes more than 3 s to "]
     assert len(corpus.documents) == 1
+
+
+def test_a_module_of_ours_that_is_missing_is_no_fault_of_the_file(folder, monkeypatch):
+    lost = "import sys; sys.modules['ragstone.files.xlsx'] = None"
+    monkeypatch.setattr(parallel, "BEFORE", lost)
+    (folder / "a.xlsx").write_bytes(b"PK")
+    with pytest.raises(ImportError, match=r"ragstone\.files\.xlsx"):
+        read_corpus([folder], IngestOptions(processes=1))
+    monkeypatch.setitem(sys.modules, "ragstone.files.xlsx", None)
+    with pytest.raises(ImportError, match=r"ragstone\.files\.xlsx"), optional_package("Excel", "excel"):
+        read_corpus([folder / "a.xlsx"], IngestOptions(processes=None))

@@ -1,7 +1,9 @@
 """Git addresses as sources: cloned once, safely, from a repository of the test's own."""
 
+import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -62,7 +64,9 @@ def test_a_repository_is_read_as_a_folder_shallow_and_up_to_date(origin):
     assert texts["wheat/docs/a.md"] == "# Wheat\n\nSown in September."
     assert "root:" not in "".join(texts.values())  # a link is a file that names where it leads
     clone = next(repositories.CACHE.iterdir()) / "wheat"
-    assert (clone / ".git" / "shallow").read_text().count("\n") == 1
+    assert not (clone / ".git").exists()
+    record = json.loads((clone.parent / "clone.json").read_text())
+    assert (record["address"], record["ref"], len(record["commit"])) == (address, None, 40)
     (origin / "docs" / "a.md").write_text("Sown in March.")
     git(origin, "commit", "-am", "third")
     assert "Sown in March." in {one.text for one in read_corpus([address]).documents}
@@ -100,3 +104,59 @@ def test_what_cannot_be_cloned_says_so_and_shows_no_password(tmp_path, monkeypat
 def test_braces_in_a_pattern_are_choices(origin):
     sources = [f"{origin}/docs/*.{{exs,mdx}}", f"{origin}/{{docs,src}}/a.{{md,rst}}"]
     assert [one.id.rpartition("/")[2] for one in read_corpus(sources).documents] == ["b.exs", "a.md"]
+
+
+def test_what_has_not_changed_is_not_cloned_again(origin):
+    for ref in (None, "main", "v1"):
+        before = cloned(f"file://{origin}", ref)
+        (before / "mark").touch()
+        assert (cloned(f"file://{origin}", ref) / "mark").exists()
+    git(origin, "tag", "--annotate", "--message=two", "v2")
+    (cloned(f"file://{origin}", "v2") / "mark").touch()
+    assert (cloned(f"file://{origin}", "v2") / "mark").exists()  # the tag has an id of its own
+    git(origin, "commit", "--allow-empty", "-m", "third")
+    assert not (cloned(f"file://{origin}", "main") / "mark").exists()
+    assert (cloned(f"file://{origin}", "v1") / "mark").exists()
+
+
+PLANTED = """[core]
+    repositoryformatversion = 0
+    fsmonitor = "touch {ran}; false"
+    sshCommand = "touch {ran}; false"
+[filter "evil"]
+    smudge = "touch {ran}; cat"
+[uploadpack]
+    packObjectsHook = "touch {ran}; false"
+"""
+
+
+@pytest.mark.parametrize("where", ["clone", "above", "cache"])
+def test_settings_that_came_with_the_folder_are_not_run(origin, tmp_path, where):
+    """Planted beside the files of a clone, in the project's own folder, and in the cache."""
+    address, ran = f"file://{origin}", tmp_path / "ran"
+    place = cloned(address)
+    planted = {"clone": place, "above": Path.cwd(), "cache": repositories.CACHE}[where]
+    git(planted, "init")
+    (planted / ".git" / "config").write_text(PLANTED.format(ran=ran))
+    (planted / ".gitattributes").write_text("* filter=evil\n")
+    (origin / "docs" / "a.md").write_text("Sown in May.")
+    git(origin, "commit", "-am", "third")
+    read_corpus([address])
+    assert (place / "docs" / "a.md").read_text() == "Sown in May."
+    assert not (place / ".git").exists()
+    if where == "clone":  # also where nobody answers
+        git(place, "init")
+        (place / ".git" / "config").write_text(PLANTED.format(ran=ran))
+        origin.rename(origin.with_name("gone"))
+        assert read_corpus([address]).documents
+        assert not (place / ".git").exists()
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ". ", ".git", "...", " "])
+def test_a_name_that_is_no_folder_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="cannot have the name") as caught:
+        cloned(f"file:///x/{name}.git")
+    assert "\n" not in str(caught.value)
+    assert [*tmp_path.iterdir()] == []

@@ -176,3 +176,9 @@ def test_entities_in_a_sheet_are_refused(tmp_path):
             archive.writestr(name, content)
     with pytest.raises(Unreadable, match="it declares entities"):
         list(read_xlsx(File(path, "a.xlsx")))
+
+
+@given(st.floats() | st.sampled_from(["1e400", "-1e308", "1e307", "nan"]), st.booleans())
+@pytest.mark.parametrize("kind", ["", "date", "time", "duration", "percent"])
+def test_every_number_is_shown_under_every_format(kind, number, since_1904):
+    assert shown(str(number), kind, Formats([kind], since_1904))

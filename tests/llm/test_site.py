@@ -1,10 +1,13 @@
 """Addresses, keys and headers of endpoints, and what their errors mean."""
 
 import contextlib
+import errno
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from unittest import mock
 
+import aiohttp
 import pytest
 from aiohttp import web
 from tests.support.dialects import BY_NAME
@@ -15,7 +18,8 @@ from ragstone.config import ModelSettings, Settings, load_settings
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.providers import provider_of, providers
-from ragstone.llm.site import AZURE_VERSION, identity_of, message_of
+from ragstone.llm.site import AZURE_VERSION, failures_of, identity_of, message_of
+from ragstone.llm.transport import Unreachable
 
 HOSTED = [
     one for one in providers().values() if one.needs_key and one.dialect in ("openai", "azure", "anthropic")
@@ -284,3 +288,22 @@ async def test_a_reply_without_an_end_is_given_up(tmp_path, piece, status, packe
             asked = door.stream(PLAIN, lambda _piece: None) if streams else door.ask(PLAIN)
             with pytest.raises(CallFailed, match="a reply of more than 64,000,000 bytes"):
                 await asked
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_that_no_more_files_may_be_open_is_told_as_that(number):
+    inner = OSError(number, "Too many open files")
+    connector = aiohttp.ClientConnectorError(mock.Mock(), inner)
+    for mistake in (inner, connector):
+        with pytest.raises(Unreachable, match="ulimit -n") as caught, failures_of(mock.Mock()):
+            raise mistake
+        assert "base_url" not in str(caught.value)
+    with pytest.raises(Unreachable, match="base_url right"), failures_of(mock.Mock()):
+        raise OSError(errno.ECONNREFUSED, "refused")
+
+
+@pytest.mark.parametrize("sign", ["\x1b[31m", "\r", "\x07", "\u202e", "\x9b2J", "\ud800"])
+def test_what_acts_on_a_terminal_is_taken_out_of_every_failed_call(sign):
+    failure = CallFailed("error", f"HTTP 500: a{sign}b")
+    assert not {*str(failure)} & {*"\x1b\r\x07\x9b\u202e\ud800"}
+    assert str(failure).endswith("b")

@@ -234,3 +234,21 @@ def test_what_python_stores_is_read_as_answers(tmp_path: Path, monkeypatch):
     (row,) = read_rows(file, Answer)
     assert row.question == "I am Mr [name]. When is wheat sown?"
     assert row.answer == "In October, [name]."
+
+
+def test_a_text_that_is_no_utf_8_costs_its_span_alone():
+    body = request(span(1, text="HERE"), span(2)).replace(b"HERE", b"\xff\xfe")
+    spans, receipt = written(body)
+    assert [one["name"] for one in spans] == ["step 2"]
+    assert receipt.message == "1 span not taken: a text in it is no UTF-8."
+
+
+@pytest.mark.parametrize("byte", [b"\xff", b"\xc3", b"\x00", b"\\", b'"', b"\\ud800", b"[" * 3000])
+def test_a_wrong_byte_anywhere_is_told_and_never_raises_anything_else(byte):
+    body = request(span(1, text="grass"), span(2, n={"intValue": "7"}))
+    for at in range(0, len(body), 3):
+        try:
+            spans, receipt = written(body[:at] + byte + body[at + 1 :])
+        except DataError:
+            continue
+        assert len(spans) + receipt.rejected <= 2

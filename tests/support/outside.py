@@ -26,6 +26,7 @@ from ragstone.assistant.guards import speaks_to_model, without_contacts, without
 from ragstone.assistant.languages import language_of
 from ragstone.assistant.planning.slots import courtesy_in, place_in
 from ragstone.assistant.tools.functions import described_by
+from ragstone.config import parse_toml
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.corpus.duplicates import find_duplicates
 from ragstone.corpus.headings import document_headings, sections_of
@@ -174,6 +175,8 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "files.language": detect_language,
     "files.xlsx": _kind_of_code,
     "corpus.readers.pdf.join": lambda text: join(f"{text}x-", f"y{text}", DocumentWords([text])),
+    "config.toml": lambda text: read(lambda: [parse_toml(text, Path("a.toml"))]),
+    "config.toml.value": lambda text: read(lambda: [parse_toml(f"a = {text}", Path("a.toml"))]),
     "corpus.search_terms": search_terms,
     "corpus.sentences": sentence_spans,
     "corpus.tags": lambda text: match_tags(text, TAGS),

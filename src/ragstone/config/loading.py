@@ -113,12 +113,47 @@ PLAIN_NAME = (
 )
 
 
+MOST_CHARACTERS = 4_000_000
+MOST_LEVELS = 100  # of lists and inline tables in one another
+MOST_PARTS = 32  # of a dotted key: tomllib needs the square of them
+
+# Comments and texts; one that is not closed ends with its line, or with the file.
+_TEXTS = re.compile(
+    r'''#[^\n]*+|"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|"(?:[^"\\\n]|\\[^\n])*+"?|'''
+    r"'''(?:[^']|'(?!''))*+(?:''')?|'[^'\n]*+'?",
+    re.DOTALL,
+)
+_KEY = re.compile(r"[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++)*+")
+
+
+def _too_much(text: str) -> str | None:
+    """Return what is too much in a TOML text, with the fix; or None. What is in its texts does not count."""
+    if len(text) > MOST_CHARACTERS:
+        return f"it has more than {MOST_CHARACTERS:,} characters. Keep rows in a file of their own."
+    bare = _TEXTS.sub(lambda found: "" if found[0][0] == "#" else "s", text)
+    level = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", bare):
+        level += 1 if bracket in "[{" else -1
+        deepest = max(deepest, level)
+    if deepest > MOST_LEVELS:
+        return f"its lists or tables are nested more than {MOST_LEVELS} deep. Make them flatter."
+    for key in _KEY.findall(bare):
+        if key.count(".") >= MOST_PARTS:
+            return f"the key {key[:40]}… has more than {MOST_PARTS} parts. Make its tables flatter."
+    return None
+
+
 def parse_toml(text: str, file: Path) -> dict[str, Any]:
-    """Return the tables of a TOML text; `file` is named in errors. Raises ConfigError."""
+    """Return the tables of a TOML text; `file` is named in errors. Raises ConfigError.
+
+    What would take tomllib minutes, or more frames than there are, is refused beforehand.
+    """
+    if problem := _too_much(text):
+        raise ConfigError(f"{file}: {problem}")
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as mistake:
-        raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
+    except ValueError as mistake:  # also a number of more digits than Python reads
+        raise ConfigError(f"{file}: not valid TOML: {str(mistake).rstrip('.')}.") from None
 
 
 def convert_section(

@@ -3,7 +3,6 @@
 import functools
 import logging
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
 
-from ragstone.errors import ColumnsError, RagstoneError
+from ragstone.errors import ColumnsError, RagstoneError, harmless
 from ragstone.errors import plural as plural
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 STOPPED = "stopped. Finished calls are in the ledger: run the same command again to go on."
-# Control characters, and those that turn the direction of a line: a name from outside must not move a
-# terminal's cursor, colour it, or show its words in another order.
-UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
 TERMINATED = 128 + signal.SIGTERM
 _terminated = threading.Event()
@@ -136,11 +132,6 @@ def write_any_text() -> None:
 def say(text: str) -> None:
     """Print a line on standard error."""
     sys.stderr.write(f"{harmless(text)}\n")
-
-
-def harmless(text: str) -> str:
-    """Return the text with U+FFFD for each character that would act on a terminal; tabs and lines stay."""
-    return UNRULY.sub("\ufffd", text)
 
 
 class _Harmless:

@@ -34,7 +34,8 @@ _LENGTH_BYTES = 8
 
 
 def main() -> None:
-    """Answer requests until there are no more: a file, options, limits -> what it gives, or MissingExtra."""
+    """Answer requests until there are no more: a file, options, limits -> what it gives, or what it
+    lacks to read it."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the replies
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends this one
@@ -48,11 +49,13 @@ def main() -> None:
         send(replies, pickle.dumps(_read(file, options, limits.passages), protocol=5))
 
 
-def _read(file: File, options: IngestOptions, most: int | None) -> list[Document | Skipped] | MissingExtra:
+def _read(
+    file: File, options: IngestOptions, most: int | None
+) -> list[Document | Skipped] | MissingExtra | ImportError:
     """Return what a file gives, unless that is so much that it would hold up who asked."""
     try:
         given = read_file(file, options)
-    except MissingExtra as mistake:
+    except (MissingExtra, ImportError) as mistake:  # no fault of the file
         return mistake
     n_passages = sum(math.ceil(len(one.text) / PASSAGE) for one in given if isinstance(one, Document))
     if most is not None and n_passages > most:
@@ -213,7 +216,7 @@ class ReadingProcess:
         """Return what a file gives; skipped where that takes too much, or crashes, or there is no process.
 
         limits: by default as long as the file is. stop: when it is set, the file is skipped. Raises
-        MissingExtra.
+        MissingExtra, and ImportError where a module of Ragstone itself is not there.
         """
         if not self.start():
             return [Skipped(str(file.path), "no process can be started to read it")]
@@ -224,8 +227,8 @@ class ReadingProcess:
         if reply is None:
             in_time = time.monotonic() <= late
             return [Skipped(str(file.path), self._why_dead(limits.cpu_s, in_time=in_time))]
-        given: Given | MissingExtra = pickle.loads(reply)  # noqa: S301 - from our own process
-        if isinstance(given, MissingExtra):
+        given: Given | MissingExtra | ImportError = pickle.loads(reply)  # noqa: S301 - from our own process
+        if isinstance(given, MissingExtra | ImportError):
             raise given
         return given
 

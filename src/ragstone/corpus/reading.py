@@ -20,11 +20,12 @@ from ragstone.tables.storage import open_bytes, url_of
 Reader = Callable[[File], Iterable[Document | FileTable]]
 
 
-def _imported(module: str, name: str) -> Reader:
-    """Return a reader whose rooms are imported when it reads: every command imports this module."""
+def _imported(place: str) -> Reader:
+    """Return the reader at `module:function`, imported when it reads: every command imports this module."""
+    module, _, name = place.partition(":")
 
     def read(file: File) -> Iterable[Document | FileTable]:
-        reader: Reader = getattr(import_module(f"ragstone.corpus.readers.{module}"), name)
+        reader: Reader = getattr(import_module(f"ragstone.{module}"), name)
         return reader(file)
 
     return read
@@ -36,16 +37,16 @@ READERS: Mapping[str, Reader] = {
     ".rst": read_text,
     ".md": read_markdown,
     ".markdown": read_markdown,
-    ".html": _imported("html", "read_html"),
-    ".htm": _imported("html", "read_html"),
-    ".xhtml": _imported("html", "read_html"),
-    ".pdf": _imported("pdf.reader", "read_pdf"),
-    ".docx": _imported("docx", "read_docx"),
-    ".docm": _imported("docx", "read_docx"),
-    ".pptx": _imported("pptx", "read_pptx"),
-    ".pptm": _imported("pptx", "read_pptx"),
-    ".xlsx": _imported("xlsx", "read_xlsx"),
-    ".xlsm": _imported("xlsx", "read_xlsx"),
+    ".html": _imported("corpus.readers.html:read_html"),
+    ".htm": _imported("corpus.readers.html:read_html"),
+    ".xhtml": _imported("corpus.readers.html:read_html"),
+    ".pdf": _imported("corpus.readers.pdf.reader:read_pdf"),
+    ".docx": _imported("corpus.readers.docx:read_docx"),
+    ".docm": _imported("corpus.readers.docx:read_docx"),
+    ".pptx": _imported("corpus.readers.pptx:read_pptx"),
+    ".pptm": _imported("corpus.readers.pptx:read_pptx"),
+    ".xlsx": _imported("files.xlsx:read_xlsx"),
+    ".xlsm": _imported("files.xlsx:read_xlsx"),
     ".csv": read_csv,
     ".tsv": read_csv,
     ".jsonl": read_jsonl,

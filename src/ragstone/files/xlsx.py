@@ -3,6 +3,7 @@
 Cells hold what they show: dates are in ISO 8601, percentages have their sign, other numbers are as stored.
 """
 
+import math
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -87,9 +88,11 @@ def shown(value: str, kind: str, formats: Formats) -> str:
         number = float(value)
     except ValueError:
         return value
+    if not math.isfinite(number):
+        return value
     if kind in ("date", "time") and 0 <= number <= _LAST_DAY:
         return _moment(number, kind, formats)
-    if kind == "duration":
+    if kind == "duration" and abs(number) <= _LAST_DAY:
         seconds = round(abs(number) * _DAY_S)
         sign = "-" if number < 0 else ""
         return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"

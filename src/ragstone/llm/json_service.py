@@ -179,7 +179,7 @@ async def reach(url: str) -> str:
 
     Raises ModelError where nobody listens, ConfigError for what is no address.
     """
-    from ragstone.llm.site import CONNECT_S, behind_proxy
+    from ragstone.llm.site import CONNECT_S, behind_proxy, no_more_files
 
     shown = without_password(url)
     host, port, encrypted = address_of(url)
@@ -189,6 +189,8 @@ async def reach(url: str) -> str:
         async with asyncio.timeout(CONNECT_S):
             _, writer = await asyncio.open_connection(host, port, ssl=encrypted or None)
     except OSError as mistake:  # a timeout is one
+        if full := no_more_files(mistake):
+            raise ModelError(f"{shown} was not looked at: {full}") from None
         why = str(mistake) or f"no connection within {CONNECT_S:g} s"
         raise ModelError(f"{shown} cannot be reached ({why}). Is it running, and is url right?") from None
     writer.close()

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragstone.config import Sampling
-from ragstone.errors import ModelError
+from ragstone.errors import ModelError, harmless
 from ragstone.records import Status, Usage, checked_usage, figure_of
 
 MOST_TOP = 20
@@ -224,7 +224,7 @@ class CallFailed(ModelError):
         retry_after_s: float | None = None,
         kept: bool = False,
     ) -> None:
-        super().__init__(message)
+        super().__init__(harmless(message))
         self.kept = kept
         self.status: Status = status
         self.raw = raw

@@ -1,6 +1,7 @@
 """An endpoint over HTTP: its address, its key, its connections, and what its errors mean."""
 
 import contextlib
+import errno
 import os
 import re
 import urllib.request
@@ -236,9 +237,22 @@ def failures_of(site: Site) -> Iterator[None]:
             "Set SSL_CERT_FILE to your authority's certificate."
         ) from None
     except (aiohttp.ClientError, OSError) as mistake:
+        if full := no_more_files(mistake):
+            raise Unreachable(f"{site.name} was not asked: {full}") from None
         raise Unreachable(
             f"{site.name} cannot be reached ({mistake}). Is it running, and is base_url right?"
         ) from None
+
+
+def no_more_files(mistake: BaseException) -> str | None:
+    """Return what to do where this computer, and not the one asked, has no room for a connection; or None."""
+    inner = getattr(mistake, "os_error", mistake)
+    if getattr(inner, "errno", None) not in (errno.EMFILE, errno.ENFILE):
+        return None
+    return (
+        "this process has too many open files and connections. Allow more with "
+        "`ulimit -n 4096`, or lower max_concurrency of the model. Then run it again: what was paid is kept."
+    )
 
 
 def raise_for(site: Site, status: int, headers: Mapping[str, str], content: bytes) -> NoReturn:

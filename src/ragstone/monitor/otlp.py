@@ -204,6 +204,8 @@ def _spans(
     for one in raw:
         try:
             spans.append(decode(one))
+        except UnicodeDecodeError:
+            refused.append("a text in it is no UTF-8")
         except (msgspec.DecodeError, RecursionError) as mistake:
             refused.append(WRONG_IDS if "regex '^(?!0+$)" in str(mistake) else str(mistake))
     return spans

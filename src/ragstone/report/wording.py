@@ -1,6 +1,5 @@
 """Numbers, statuses and costs in words, the same on the page and in the terminal."""
 
-import re
 from collections.abc import Mapping
 
 from ragstone.agreement.card import ReportCard
@@ -16,7 +15,6 @@ from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.statistics import Estimate
 
 # Characters that would act on a terminal or turn the direction of a line, as the command line drops them.
-UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 STATUS_WORDS: dict[Status, str] = {
     "scored": "scored",
     "not_applicable": "not applicable",
@@ -180,11 +178,6 @@ def one_line(text: str, most: int) -> str:
     """Return a text on one line of at most so many characters, its beginning if it is longer."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
-
-
-def harmless(words: str) -> str:
-    """Return the words with U+FFFD for each character that no page and no terminal should be given."""
-    return UNRULY.sub("\ufffd", words)
 
 
 def judge_name(row: MetricSummary | ReportCard | CorrectedMean | Distribution | SystemsBoard) -> str:

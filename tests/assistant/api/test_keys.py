@@ -22,6 +22,7 @@ def test_a_key_tells_whose_it_is(tmp_path):
     [
         (None, "cannot be read"),
         ("anna = ", "Its lines are"),
+        ("anna = " + "[" * 900, "nested more than 100 deep"),
         ("", "holds no key"),
         ('anna = "short"', "anna is not a text of at least 16 characters"),
         ("anna = 1234567890123456", "anna is not a text"),

@@ -2,6 +2,7 @@
 
 import json
 
+import openpyxl
 import pytest
 from tests.support.command import ragstone
 
@@ -94,3 +95,15 @@ def test_settings_of_a_run_read_documents_in_the_same_way(docs):
     corpus = load_corpus(load_settings(docs / "ragstone.toml"))
     assert [one.text[-11:] for one in corpus.documents] == ["n October.\n", "In October."]
     assert [one.id for one in corpus.duplicates] == ["docs/b.txt"]
+
+
+def test_an_excel_file_is_ingested(folder):
+    book = openpyxl.Workbook()
+    for row in (["crop", "answer"], ["maize", "Sow in May."], ["rice", "Flood it."]):
+        book.active.append(row)
+    book.save(folder / "crops.xlsx")
+    for more in ((), ("--processes", 1)):
+        ran = ragstone("ingest", "crops.xlsx", "--force", *more)
+        assert (ran.code, "2 documents in documents.jsonl." in ran.err) == (0, True), ran.err
+        texts = [one.text for one in read_rows("documents.jsonl", Document)]
+        assert texts == ["Sow in May.", "Flood it."]

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import ipaddress
 import math
-import tomllib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -22,6 +21,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ragstone.assistant.api.problems import MEDIA_TYPE, problem
 from ragstone.assistant.api.state import AppState
+from ragstone.config import parse_toml
 from ragstone.errors import ConfigError, nearest
 
 SHORTEST = 16
@@ -38,11 +38,11 @@ def read_keys(path: Path) -> dict[str, str]:
     16 characters.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        table = parse_toml(path.read_text(encoding="utf-8-sig"), path)
     except (OSError, UnicodeDecodeError) as mistake:
         raise ConfigError(f"keys_file {path}: cannot be read ({mistake}).") from None
-    except tomllib.TOMLDecodeError as mistake:
-        raise ConfigError(f'keys_file {path}: {mistake}. Its lines are name = "key".') from None
+    except ConfigError as mistake:
+        raise ConfigError(f'keys_file {mistake} Its lines are name = "key".') from None
     if not table:
         raise ConfigError(f'keys_file {path}: holds no key. Write a line name = "key". {MAKE_ONE}')
     for name, key in table.items():

@@ -6,6 +6,7 @@ Whatever comes from outside stands as plain text: it sets no markup, mentions no
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ragstone.errors import harmless
 from ragstone.report.document import (
     Block,
     Cell,
@@ -26,7 +27,6 @@ from ragstone.report.document import (
     Table,
     flat,
 )
-from ragstone.report.wording import harmless
 
 LONGEST_CELL = 200
 SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")

@@ -1,8 +1,9 @@
 """Traces of an application -> answers: what was asked and said at the top, what was retrieved on the way."""
 
 import math
+from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, islice, pairwise, starmap
 from operator import itemgetter
@@ -135,11 +136,11 @@ def _is_whole(steps: Sequence[TraceStep]) -> bool:
 
 def _traces(steps: Iterable[TraceStep]) -> list[list[TraceStep]]:
     traces: dict[object, list[TraceStep]] = {}
+    said: dict[str | None, tuple[str | None, str | None]] = {}
     for step in steps:
-        known = traces.get(step.trace, [])
         # Neither those without an id nor those that share one with another question are one trace.
         alone = step.trace is None or (
-            step.kind == "trace" and any(one.kind == "trace" and _said(one) != _said(step) for one in known)
+            step.kind == "trace" and said.setdefault(step.trace, _said(step)) != _said(step)
         )
         traces.setdefault(object() if alone else step.trace, []).append(step)
     return [*traces.values()]
@@ -186,8 +187,9 @@ def _exchanges(steps: list[TraceStep]) -> list[list[TraceStep]]:
         tops = [step for step in roots if step.parent is None]
     tops = [step for step in tops if step.kind == "other"]
     below = {step.id: step.asked for step in tops}
+    above = _tops_above(steps, by_id, below)
     for step in steps:
-        if step.kind == "model" and step.asked and (top := _top_above(step, by_id, below)) is not None:
+        if step.kind == "model" and step.asked and (top := above[step.parent]) is not None:
             below[top] = below[top] or step.asked
     tops = [step for step in tops if below[step.id]]
     again = any(one.asked is None and below[one.id] == below[two.id] for one, two in pairwise(tops))
@@ -199,10 +201,14 @@ def _exchanges(steps: list[TraceStep]) -> list[list[TraceStep]]:
     ):
         return [steps]
     found: dict[str | None, list[TraceStep]] = {step.id: [step] for step in tops}
-    whole = [step for step in roots if step.id not in found and any(top.parent == step.id for top in tops)]
+    parents = {top.parent for top in tops}
+    whole = [step for step in roots if step.id not in found and step.id in parents]
+    apart = {id(step) for step in whole}
+    above = _tops_above(steps, by_id, found)
+    last_before = _last_before(tops)
     for step in steps:
-        if step.id not in found and step not in whole:
-            found[_top_above(step, by_id, found) or _last_before(step, tops)].append(step)
+        if step.id not in found and id(step) not in apart:
+            found[above[step.parent] or last_before(step)].append(step)
     notes = {name: value for step in whole for name, value in step.notes.items()}
     for inside in found.values():
         inside[0] = msgspec.structs.replace(inside[0], parent=None, notes={**notes, **inside[0].notes})
@@ -213,23 +219,31 @@ def _overlap(one: TraceStep, other: TraceStep) -> bool:
     return (one.started or 0.0) + (one.latency_s or 0.0) > (other.started or math.inf) + 1e-3
 
 
-def _top_above(
-    step: TraceStep, by_id: Mapping[str, TraceStep], tops: Mapping[str | None, object]
-) -> str | None:
-    """Return the id of the top that a span is below; None for none, also where parents go in a circle."""
-    passed: set[str] = set()
-    parent = step.parent
-    while parent is not None and parent not in passed:
-        if parent in tops:
-            return parent
-        passed.add(parent)
-        parent = by_id[parent].parent if parent in by_id else None
-    return None
+def _tops_above(
+    steps: Iterable[TraceStep], by_id: Mapping[str, TraceStep], tops: Mapping[str | None, object]
+) -> dict[str | None, str | None]:
+    """Return parent -> the top that its children are below; None for none, and where parents go in a circle.
+
+    What is found on the way up is kept for all that was passed, so a chain costs its length.
+    """
+    found: dict[str | None, str | None] = {None: None}
+    for step in steps:
+        passed: list[str] = []
+        parent = step.parent
+        while parent is not None and parent not in found and parent not in tops:
+            found[parent] = None  # a circle ends here
+            passed.append(parent)
+            parent = by_id[parent].parent if parent in by_id else None
+        top = found.get(parent, parent)
+        found |= dict.fromkeys([*passed, parent], top)
+    return found
 
 
-def _last_before(step: TraceStep, tops: Sequence[TraceStep]) -> str | None:
-    before = [top for top in tops if (top.started or 0.0) <= (step.started or 0.0)]
-    return (before or tops[:1])[-1].id
+def _last_before(tops: Sequence[TraceStep]) -> Callable[[TraceStep], str | None]:
+    """Return what finds the last top that had begun when a span did, else the first."""
+    # The least start from each top on: it never falls, so the last that fits is found by halving.
+    starts = [*accumulate((top.started or 0.0 for top in reversed(tops)), min)][::-1]
+    return lambda step: tops[max(0, bisect_right(starts, step.started or 0.0) - 1)].id
 
 
 def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
