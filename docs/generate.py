@@ -22,6 +22,7 @@ from typer.models import OptionInfo
 import ragstone
 from ragstone import config, errors, records
 from ragstone.cli.app import app_of
+from ragstone.console.extras import EXTRAS
 from ragstone.judging import judge_names, load_judge
 from ragstone.judging.fields import Example, Member
 from ragstone.judging.judge import KEYS, KINDS, type_of_kind
@@ -41,7 +42,8 @@ Heads = Sequence[str]
 
 def pages() -> dict[Path, str]:
     """Return every page as it should be. Raises ValueError where a table lacks a meaning."""
-    found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in sorted(DOCS.glob("*.md"))}
+    with_tables = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+    found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in with_tables}
     contributing = ROOT / "CONTRIBUTING.md"
     found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
     return {**found, DOCS / "commands.md": commands_page(), DOCS / "python.md": python_page()}
@@ -144,6 +146,11 @@ def _type_name(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's fo
 WORDS = {str: "text", int: "whole number", float: "number", bool: "true, false"}
 
 
+def _extras() -> tuple[Heads, Rows, bool]:
+    """Return what each extra is for."""
+    return ["extra", "for"], [[f"`{name}`", extra.purpose] for name, extra in EXTRAS.items()], False
+
+
 def _columns() -> tuple[Heads, Rows, bool]:
     """Return what other tools' columns are read as."""
     rows = []
@@ -208,6 +215,7 @@ SECTIONS = {
 TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "columns": _columns,
     "judges": _judges,
+    "extras": _extras,
     "judge_file": _judge_keys,
     **{kind.__name__: lambda kind=kind: _fields(kind) for kind in ROWS},
     **{name: lambda kind=kind: _keys(kind) for name, kind in SECTIONS.items() if name != "root"},

@@ -33,7 +33,7 @@ from ragstone.config import ModelSettings, Settings
 from ragstone.console import printing as console
 from ragstone.console.starter import copy_starter
 from ragstone.flows.build.styles import parse_style
-from ragstone.flows.doctor.command import OPTIONAL
+from ragstone.flows.doctor.command import SEPARATE
 from ragstone.judging.critic import parse_critic
 from ragstone.judging.judge import parse_judge
 from ragstone.llm import door
@@ -220,7 +220,7 @@ def run_ragstone(arguments: list[str]) -> int:
 def check_pip(what: list[str]) -> None:
     """Check that the extras exist, and that other packages are those that the product asks for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    known = {package for _, command in OPTIONAL.values() for package in command.split()}
+    known = {package for _, command in SEPARATE.values() for package in command.split()}
     for name in (word for word in what if not word.startswith("-")):
         found = re.fullmatch(r"(?:ragstone|\.)(?:\[([\w,]+)\])?", name)
         assert found or name in known, f"pip install {name}: nobody told the reader about it"

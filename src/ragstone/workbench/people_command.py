@@ -102,7 +102,10 @@ def role(
 @contextmanager
 def _opened(config: Path | None) -> "Iterator[tuple[Accounts, Settings]]":
     from ragstone.config import load_settings
-    from ragstone.workbench.accounts import open_accounts
+    from ragstone.errors import optional_package
+
+    with optional_package("`ragstone people`", "serve"):
+        from ragstone.workbench.accounts import open_accounts
 
     settings = load_settings(config)
     accounts = open_accounts(settings)

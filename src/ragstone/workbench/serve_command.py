@@ -52,8 +52,11 @@ def serve(
     """
     from ragstone.config import choose
     from ragstone.engine.local import run_sync
-    from ragstone.workbench.collecting import sender_keys
-    from ragstone.workbench.serving import address_of, check_public, keys_of, listen, project_at
+    from ragstone.errors import optional_package
+
+    with optional_package("`ragstone serve`", "serve"):
+        from ragstone.workbench.collecting import sender_keys
+        from ragstone.workbench.serving import address_of, check_public, keys_of, listen, project_at
 
     project = project_at(paths or [], config, model)
     settings = choose(project.settings, "serve", host=host, port=port)

@@ -27,7 +27,7 @@ def looked() -> dict[str, dict[str, object]]:
 
 def test_extras_for_clusters_storage_and_databases_are_named(project):
     checks = looked()
-    assert {"ray", "s3fs", "gcsfs", "psycopg"} <= checks.keys()
+    assert {"ray", "storage", "postgres"} <= checks.keys()
     assert not {"[engine] address", "[ledger] url"} & checks.keys()  # nothing is named, so nothing is tried
 
 
@@ -63,7 +63,8 @@ NAMED = '[run]\nmodel = "openai/fake"\n'
 @pytest.fixture
 def models_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A doctor who looks at no package and loads no embedder, which takes seconds."""
-    monkeypatch.setattr("ragstone.flows.doctor.command.OPTIONAL", {})
+    monkeypatch.setattr("ragstone.flows.doctor.command.EXTRAS", {})
+    monkeypatch.setattr("ragstone.flows.doctor.command.SEPARATE", {})
     monkeypatch.setattr("ragstone.flows.doctor.command._embedders", lambda settings: [])
 
 

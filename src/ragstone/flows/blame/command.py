@@ -47,7 +47,7 @@ def blame(
     Examples:
 
     - `ragstone blame runs/mine`
-    - `ragstone blame runs/mine --second faithfulness --second-model openai/gpt-4o`
+    - `ragstone blame runs/mine --second correctness --second-model openai/gpt-4o`
     """
     from ragstone.flows.blame.blaming import blame as lay_blame
     from ragstone.flows.blame.blaming import choose_blame, forecast_blame

@@ -63,7 +63,7 @@ def develop(
     Examples:
 
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl`
-    - `ragstone judges develop tone.toml --labels labels.jsonl --freeze "clearer scale"`
+    - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl --freeze "a new scale"`
     """
     from ragstone.agreement.developing import Scale
     from ragstone.config import choose

@@ -58,7 +58,7 @@ def learn(
     Examples:
 
     - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --budget 2000calls`
-    - `ragstone judges learn tone.toml --labels labels.jsonl --try calibration --try stack`
+    - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --try stack`
     """
     from ragstone.agreement.developing import Scale
     from ragstone.config import choose

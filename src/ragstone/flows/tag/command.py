@@ -45,7 +45,7 @@ def tag(
     Examples:
 
     - `ragstone tag documents.jsonl --topics 8`
-    - `ragstone tag questions.jsonl --tags tags.toml --model openai/gpt-4o-mini`
+    - `ragstone tag chunks.jsonl --tags tags.toml --model openai/gpt-4o-mini`
     """
     from ragstone.stages.tag import forecast_tagging, read_taggable, tag_in_session
     from ragstone.tables import write_rows

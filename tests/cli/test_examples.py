@@ -1,0 +1,130 @@
+"""Every example of every command's help does what it says in a reader's folder, with a plain install too."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.test_app import ALL, EXAMPLES
+from tests.support.command import Ran, ragstone
+from tests.support.fake_openai import FakeOpenAI, serving
+from tests.support.reader import ROOT, build, ctrl_c, inside, waits
+from tests.support.scripted_writer import writer
+
+pytestmark = pytest.mark.docs
+
+WORDS = [words for _, words in EXAMPLES]
+DONE = {0, 1, 3}  # a gate that is not passed and "cannot tell" are answers
+# Commands that write a file which a reader has only after them.
+WRITES = {
+    "ingest": ["documents.jsonl"],
+    "chunk": ["chunks.jsonl"],
+    "answer": ["answers.jsonl"],
+    "judge answers": ["runs/answers"],
+    "judges new": ["tone.toml"],
+    "run": ["runs/mine"],
+    "build": ["questions"],
+    "ledger export": ["backup.jsonl"],
+}
+# What nobody can be asked here, and what needs a server or a person's work in the browser: what is said then.
+WITH = {"ledger prune": ["--yes"], "demo": ["--yes"]}
+REFUSED = {
+    "export runs/mine --tracking-uri": "no MLflow server answers there",
+    "judges fit": "Ask for less agreement",  # 30 labels are too few
+    "review questions/questions.jsonl": "Review the set in the workbench",
+}
+# Commands whose help needs no example, and the least that they take.
+SHORT = ["assistant list", "assistant remove wheat", "people list"]
+SHORT += ["people renew ann", "people remove ann", "people role ann reader"]
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[FakeOpenAI]:
+    with serving() as fake:
+        fake.script = writer(critic=lambda question: 4 + len(question) % 2)
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory, endpoint: FakeOpenAI) -> Path:
+    """The folder that every example finds."""
+    folder = tmp_path_factory.mktemp("reader")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "test")
+        build(folder, endpoint.base_url)
+    return folder
+
+
+def place(folder: Path, words: str) -> Path:
+    """Return the folder, of those in the reader's, whose files the example is about."""
+    if words.startswith("bench languages"):
+        return folder / "farm"
+    return folder / "manual" if "handbook/" in words else folder
+
+
+def ready(folder: Path, words: str) -> list[str]:
+    """Take away what the command is about to make; return its arguments."""
+    for start, names in WRITES.items():
+        for name in names if words.startswith(start) else ():
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / name).unlink(missing_ok=True)
+    more = next((more for start, more in WITH.items() if words.startswith(start)), [])
+    return [*shlex.split(words), *more]
+
+
+def refusal(words: str) -> str | None:
+    return next((said for start, said in REFUSED.items() if words.startswith(start)), None)
+
+
+def stopped(words: str, err: str) -> bool:
+    """Say whether Ctrl-C came before what waits for it was ready, as on a slow machine."""
+    return waits(shlex.split(words)) and err.endswith("run the same command again to go on.\n")
+
+
+def run_example(folder: Path, words: str) -> Ran:
+    arguments = ready(folder, words)
+    with inside(folder), ctrl_c(arguments):
+        return ragstone(*arguments)
+
+
+@pytest.mark.parametrize("words", [words for words in WORDS if "apertium" not in words])
+def test_an_example_does_what_it_says(words, reader, endpoint, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url)
+    folder = shutil.copytree(reader, tmp_path / "reader")
+    ran = run_example(place(folder, words), words)
+    if refusal(words):
+        assert (ran.code, refusal(words) in ran.err) == (2, True), ran.err
+    else:
+        assert ran.code in DONE or stopped(words, ran.err), ran.err
+
+
+def test_after_a_plain_install_every_command_works_or_names_its_extra(reader, endpoint, tmp_path):
+    every = [*dict(reversed([(name, words) for name, words in EXAMPLES])).values(), *SHORT]  # one a command
+    assert {name for name in ALL if not any(words.startswith(name) for words in every)} == set()
+    jobs, copies = [], {}
+    for at, words in enumerate(every):
+        copy = place(shutil.copytree(reader, tmp_path / str(at)), words)
+        copies[words] = copy
+        jobs.append((str(copy), ready(copy, words)))
+    variables = {**os.environ, "OPENAI_API_KEY": "test", "OPENAI_BASE_URL": endpoint.base_url}
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.support.reader"],
+        input=json.dumps(jobs), capture_output=True, text=True, cwd=ROOT, env=variables, check=False,
+    )  # fmt: skip
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert len(rows) == len(every), ended.stderr
+    wrong, extras = [], set()
+    for words, row in zip(every, rows, strict=True):
+        lacks = [line for line in row["err"].splitlines() if "pip install 'ragstone[" in line]
+        extras.update(words.split()[0] for _ in lacks)
+        known = row["code"] in DONE or lacks or words in SHORT or refusal(words) or stopped(words, row["err"])
+        if row["code"] == 99 or not known or "Traceback" in row["err"]:
+            wrong.append(f"{words}: exit code {row['code']}\n{row['err'][-1500:]}")
+    assert not wrong, "\n".join(wrong)
+    assert extras >= {"serve", "people", "assistant"}  # the packages are hidden, indeed
