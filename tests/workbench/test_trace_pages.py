@@ -1,5 +1,7 @@
 """The pages of traces: the list, one with what a tool was given and gave, and both in a browser."""
 
+import json
+
 import pytest
 from tests.support.browser import opened_tab
 from tests.support.served_workbench import served
@@ -111,3 +113,43 @@ def test_traces_are_read_with_keys_alone_and_axe_finds_nothing(project, scheme, 
         assert tab.axe() == []
         assert tab.run("document.documentElement.scrollWidth <= innerWidth")
         assert tab.complaints == []
+
+
+KB = 1_000
+HOSTILE = {
+    "nested": "[" * 800 + "1," * 124 * KB + "1" + "]" * 800,
+    "nested a little": "[" * 19 + "1," * 9 * KB + "1" + "]" * 19,
+    "one letter": "a" * KB * KB,
+    "quotes": '"' * 250 * KB,
+    "few quotes": '"' * 3_900,
+    "ampersands": "&" * 250 * KB,
+    "brackets": "<" * 250 * KB,
+    "lines": "line\n" * 10 * KB,
+    "JSON of quotes": json.dumps(['"'] * 2 * KB),
+    "half a pair": json.dumps(["\ud800"] * KB),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("n_spans", [1, 20])
+def test_a_page_grows_by_four_times_what_came_in_at_most(client, project, name, n_spans):
+    text = HOSTILE[name]
+    store(project, span(1, input__value="short"))
+    plain = len(client.get(f"/workbench/traces/{TRACE}").content)
+    for file in (project / ".ragstone" / "traces").iterdir():
+        file.unlink()
+    body = json.loads(
+        request(*(span(1 + at, input__value=text, output__value=f"{text} ") for at in range(n_spans)))
+    )
+    (project / ".ragstone" / "traces" / "a.jsonl").write_text(json.dumps(body) + "\n")
+    page = client.get(f"/workbench/traces/{TRACE}")
+    assert page.status_code == 200
+    n_in = 2 * n_spans * len(text.encode())
+    assert len(page.content) <= plain * n_spans + min(4 * n_in, 1_500_000)
+    if len(text) > 20 * KB:
+        raw = client.get(f"/workbench/traces/{TRACE}/0")
+        assert f'href="/workbench/traces/{TRACE}/0"' in page.text
+        assert raw.headers["content-type"] == "text/plain; charset=utf-8"
+        assert raw.headers["x-content-type-options"] == "nosniff"
+        assert raw.text.count(text) == 2
+    assert client.get(f"/workbench/traces/{TRACE}/{n_spans}").status_code == 404

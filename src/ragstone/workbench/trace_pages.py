@@ -1,18 +1,27 @@
 """The traces that were sent, or that a file holds: the newest, and the tree of one with its times."""
 
 import json
+from html import escape
+from itertools import accumulate
+from typing import NamedTuple
 
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.monitor.traces import find_trace, newest_traces, trace_files
-from ragstone.workbench.desk import AtWorkbench
+from ragstone.errors import harmless
+from ragstone.monitor.traces import SpanRow, TraceTree, find_trace, newest_traces, trace_files
+from ragstone.workbench.desk import AtWorkbench, Workbench
 from ragstone.workbench.frame import AnyRequest, page
 
 TRACES_A_PAGE = 50
 LONGEST_ASKED = 160
 DEEPEST = 12  # steps that are set in
+MOST_A_TEXT = 20_000  # characters of a page, for one text
+MOST_A_PAGE = 1_000_000
+MOST_LEVELS = 20
+MOST_TIMES = 3  # what a text may take of a page, times its length
+LONGEST_ESCAPE = 6
 
 
 @get("/traces", sync_to_thread=True)
@@ -38,11 +47,89 @@ def traces(request: AnyRequest, bench: AtWorkbench, at: FromQuery[int] = 1) -> R
 @get("/traces/{trace_id:str}", sync_to_thread=True)
 def trace(request: AnyRequest, bench: AtWorkbench, trace_id: FromPath[str]) -> Response[str]:
     """Give the tree of a trace."""
+    tree = _tree_of(bench, trace_id)
+    title = tree.summary.name or tree.summary.id
+    return page(
+        request,
+        "traces.html",
+        shortened(title, LONGEST_ASKED)[0],
+        tree=tree,
+        rows=_shown_spans(tree),
+        deepest=DEEPEST,
+        lasted=lasted,
+    )
+
+
+@get("/traces/{trace_id:str}/{number:int}", sync_to_thread=True)
+def span_text(bench: AtWorkbench, trace_id: FromPath[str], number: FromPath[int]) -> Response[bytes]:
+    """Give all that one span of a trace holds, as plain text; number: its place in the tree, from 0."""
+    rows = _tree_of(bench, trace_id).rows
+    if not 0 <= number < len(rows):
+        raise NotFoundException(f"The trace {trace_id} has no span {number}.")
+    row = rows[number]
+    fields = [("name", row.name), ("error", row.error), *row.fields]
+    text = "\n\n".join(f"{name}:\n{text}" for name, text in fields if text)
+    return Response(text.encode("utf-8", "replace"), media_type="text/plain")
+
+
+def _tree_of(bench: Workbench, trace_id: str) -> TraceTree:
     tree = find_trace(trace_files(bench.traces), trace_id)
     if tree is None:
         raise NotFoundException(f"No span of the trace {trace_id} is here.")
-    title = tree.summary.name or tree.summary.id
-    return page(request, "traces.html", title, tree=tree, deepest=DEEPEST, lasted=lasted, indented=indented)
+    return tree
+
+
+class ShownText(NamedTuple):
+    """A text of a span as the page has it; as_block: with its lines and spaces."""
+
+    name: str
+    text: str
+    as_block: bool
+
+
+class ShownSpan(NamedTuple):
+    """A span with the texts of it that are shown; is_cut: its page of plain text has more."""
+
+    row: SpanRow
+    name: str
+    error: str
+    texts: list[ShownText]
+    is_cut: bool
+
+
+def _shown_spans(tree: TraceTree) -> list[ShownSpan]:
+    """Return what the page shows of each span: the whole page has room for MOST_A_PAGE of their texts."""
+    room, shown = MOST_A_PAGE, []
+    for row in tree.rows:
+        named = [("Input", row.given), ("Result", row.result)]
+        named += [(name, text) for name, text in row.fields if text not in (row.given, row.result)]
+        cuts = []
+        texts = []
+        for name, text in named:
+            if not text and name in ("Input", "Result"):
+                continue
+            most = min(MOST_A_TEXT, max(room, LONGEST_ASKED), LONGEST_ASKED + MOST_TIMES * len(text))
+            short, is_cut = shortened(indented(text), most)
+            title, is_title_cut = shortened(name, LONGEST_ASKED)
+            room -= len(escape(short))
+            cuts += [is_cut, is_title_cut]
+            texts.append(ShownText(title, short, len(text) > 80 or text[:1] in ("{", "[")))
+        name, is_name_cut = shortened(row.name or row.id, LONGEST_ASKED)
+        error, is_error_cut = shortened(row.error, MOST_A_TEXT // 10)
+        room -= len(error)
+        shown.append(ShownSpan(row, name, error, texts, any([*cuts, is_name_cut, is_error_cut])))
+    return shown
+
+
+def shortened(text: str, most: int) -> tuple[str, bool]:
+    """Return the beginning of a text that takes at most so many characters of a page; and whether it is cut.
+
+    A quote or a bracket takes up to six: so a text of nothing else gets a sixth of it.
+    """
+    start = harmless(text[:most])
+    if len(escape(start)) > most:
+        start = start[: most // LONGEST_ESCAPE]
+    return (start, False) if len(start) == len(text) else (f"{start}…", True)
 
 
 def lasted(seconds: float | None) -> str:
@@ -53,13 +140,16 @@ def lasted(seconds: float | None) -> str:
 
 
 def indented(text: str) -> str:
-    """Return JSON with its objects set in; any other text as it is."""
-    if text[:1] not in ("{", "["):
+    """Return JSON with its objects set in; as it is any other text, and one that would become much longer."""
+    if text[:1] not in ("{", "[") or len(text) > MOST_A_TEXT:
+        return text
+    if max(accumulate((text[at] in "[{") - (text[at] in "]}") for at in range(len(text)))) > MOST_LEVELS:
         return text
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        made = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
+    return made if len(escape(made)) <= LONGEST_ASKED + MOST_TIMES * len(text) else text
 
 
-ROUTES = (traces, trace)
+ROUTES = (traces, trace, span_text)
