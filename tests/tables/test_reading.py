@@ -301,6 +301,46 @@ def test_squad_answers_become_the_alternatives_of_the_reference() -> None:
     assert none.reference is None
 
 
+@pytest.mark.parametrize(
+    ("given", "reference"),
+    [
+        ({"answers": {"text": ["V6", "at V6"], "answer_start": [1, 2]}}, ["V6", "at V6"]),
+        ({"answers": {"text": ["V6"], "answer_start": [1]}}, "V6"),
+        ({"answers": '{"text": ["V6", "at V6"], "answer_start": [1, 2]}'}, ["V6", "at V6"]),
+        ({"answers": "{'text': ['V6', 'at V6'], 'answer_start': [1, 2]}"}, ["V6", "at V6"]),
+        ({"answers": ["V6", "at V6"]}, ["V6", "at V6"]),
+        ({"answers.text": '["V6", "at V6"]'}, ["V6", "at V6"]),
+        ({"answers": {"text": [], "answer_start": []}}, None),
+        ({"answers": ["V8"], "reference": "V6"}, "V6"),
+        ({"answers": "no list at all"}, None),
+    ],
+)
+def test_the_right_answers_beside_a_prediction_are_the_reference(
+    given: dict[str, object], reference: object
+) -> None:
+    row = parse_row({"id": "q", "prediction_text": "a V6 engine", **given}, Answer)
+    assert (row.answer, row.reference) == ("a V6 engine", reference)
+
+
+def test_repeated_questions_are_told_with_what_became_of_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{"question": question, "answer": "a"} for question in "ABABAC"]
+    sheet = write(tmp_path / "a.jsonl", rows)
+    assert len([*read_rows(sheet, Answer)]) == 6
+    assert caplog.messages == [
+        f"{sheet}: 3 of 6 rows repeat an earlier question and have no id: each counts as a question of its "
+        "own (its id ends in -2, -3, …). If they are not meant, delete them."
+    ]
+    caplog.clear()
+    several = [row | {"system": system} for row in ({"question": "A", "answer": "a"},) for system in "xy"]
+    assert len([*read_rows(write(tmp_path / "b.jsonl", several), Answer)]) == 2
+    people = [{"question": "A", "score": 1, "annotator": name} for name in "xy"]
+    labels = [*read_rows(write(tmp_path / "l.jsonl", people), Label)]
+    assert len({row.question_id for row in labels}) == 1
+    assert caplog.messages == []
+
+
 def test_ids_that_are_whole_numbers_become_text() -> None:
     assert parse_row({"qid": 17, "answer": "a"}, Answer).question_id == "17"
     with pytest.raises(DataError, match=r"an id must be text or a whole number, not 1\.5"):

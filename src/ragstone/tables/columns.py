@@ -92,7 +92,28 @@ def plan_columns(
             is_other = column not in accepted_names(row_type, field)
             found.setdefault(field, []).append((place, is_other, at, column))
     fields = {field: tuple(column for *_, column in sorted(columns)) for field, columns in found.items()}
+    if row_type is Answer and "answer" in fields.keys() | chosen.keys() and "reference" not in fields:
+        right = tuple(
+            name for name in raw if name not in chosen.values() and _is_right_answers(name, raw[name])
+        )
+        fields |= {"reference": right} if right else {}
     return ColumnPlan(fields | {field: (column, *fields.get(field, ())) for field, column in chosen.items()})
+
+
+_ANSWERS = ("answers", "answers.text", "answerstext")
+
+
+def _is_right_answers(column: str, value: object) -> bool:
+    """Say whether a column beside a prediction holds the right answers, as in SQuAD's and Natural Questions."""
+    return fold(column) in _ANSWERS and isinstance(_squad_texts(value), list)
+
+
+def _squad_texts(value: object) -> object:
+    """Return the texts of SQuAD's `{"text": [...], "answer_start": [...]}`, also written out; else the value."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        decoded = _decoded(value.strip())
+        value = value if decoded is None else decoded
+    return value.get("text", []) if isinstance(value, Mapping) else value
 
 
 def with_guesses(plan: ColumnPlan, raw: Mapping[str, Any], row_type: type) -> ColumnPlan:
@@ -215,6 +236,12 @@ def as_list(value: Any) -> list[Any]:
 
 def _decode_list(text: str) -> list[Any] | None:
     """Return the list that a flat format carried as JSON, or as Python writes it (pandas does)."""
+    decoded = _decoded(text)
+    return decoded if isinstance(decoded, list) else None
+
+
+def _decoded(text: str) -> list[Any] | dict[str, Any] | None:
+    """Return the list or object that a flat format carried as text."""
     try:
         decoded = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -225,14 +252,12 @@ def _decode_list(text: str) -> list[Any] | None:
             return None
         # Written back it must be the same: NumPy's "['a' 'b']" means two texts, and Python reads one.
         decoded = decoded if repr(decoded) == text else None
-    return decoded if isinstance(decoded, list) else None
+    return decoded if isinstance(decoded, list | dict) else None
 
 
 def as_reference(value: Any) -> str | list[str] | None:
     """One right answer as text, several as a list; SQuAD's `{"text": [...]}` is understood."""
-    if isinstance(value, Mapping):
-        value = value.get("text", [])
-    texts = [text for text in (as_text(item) for item in as_list(value)) if text]
+    texts = [text for text in (as_text(item) for item in as_list(_squad_texts(value))) if text]
     return texts[0] if len(texts) == 1 else texts or None
 
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from ragstone.errors import ColumnsError, ConfigError, DataError, nearest
+from ragstone.errors import ColumnsError, ConfigError, DataError, nearest, plural
 from ragstone.files.sheet import SECOND, FileTable
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.tables.columns import (
@@ -107,6 +107,7 @@ def read_rows(
     if not reader.n_rows:
         raise DataError(f"{where}: the file holds no rows. Check that the step that wrote it has finished.")
     reader.check_chosen()
+    reader.tell_repeats()
     if nulls:
         LOG.warning(
             "%s:%d: the answer is null%s: counted as a failure of the application. If it is not one, fill in "
@@ -184,6 +185,7 @@ def parse_rows(
             raise DataError(f"row {number}{shown}: {mistake}") from None
     if parsed:
         reader.check_chosen()
+        reader.tell_repeats()
     return parsed
 
 
@@ -245,6 +247,19 @@ class _RowReader(Generic[RowT]):
         for field, column in self._choice.columns.items():
             if field not in self._found and not self._choice.lenient:
                 raise self._no_column(field, column)
+
+    def tell_repeats(self) -> None:
+        """Tell how many rows repeat a question, and what became of them."""
+        n_repeats = sum(n - 1 for n in self._names.values())
+        if n_repeats:
+            LOG.warning(
+                "%s: %s of %s repeat%s an earlier question and have no id: each counts as a question of its "
+                "own (its id ends in -2, -3, …). If they are not meant, delete them.",
+                self._where,
+                f"{n_repeats:,}",
+                plural(self.n_rows, "row"),
+                "s" if n_repeats == 1 else "",
+            )
 
     def check_words(self, n_problems: int) -> None:
         """Raise ColumnsError if all that was wrong is that labels are words."""
@@ -366,7 +381,7 @@ class _RowReader(Generic[RowT]):
         if not isinstance(question, str):
             return f"row-{self.n_rows}"
         name = question_key(question)
-        key = f"{name}\n{row.get('system')}"
+        key = f"{name}\n{row.get('system')}\n{row.get('annotator')}"
         self._names[key] += 1
         return name if self._names[key] == 1 else f"{name}-{self._names[key]}"
 
