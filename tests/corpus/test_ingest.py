@@ -278,3 +278,39 @@ def test_options_are_those_of_the_settings():
     assert {name: getattr(section, name) or None for name in names} == {
         name: getattr(options, name) or None for name in names
     }
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found", "lacking"),
+    [
+        ("*.{ex,exs}", ["a.ex", "b.exs"], []),
+        ("*.{ex, exs}", ["a.ex", "b.exs"], []),
+        ("*.{ ex ,\texs }", ["a.ex", "b.exs"], []),
+        ("{a,b}.{ex, {exs,rs}}", ["a.ex", "b.exs"], ["a.exs", "a.rs", "b.ex", "b.rs"]),
+        ("*.{ex, rs}", ["a.ex"], ["*.rs"]),
+        ("{a b, c}.ex", ["a b.ex"], ["c.ex"]),
+        ("{a}.ex", ["a.ex"], []),
+        ("a{.ex", ["a{.ex"], []),
+        ("a}{.ex", ["a}{.ex"], []),
+        ("x, y.ex", ["x, y.ex"], []),
+    ],
+)
+def test_blanks_in_braces_do_not_count_and_an_alternative_without_a_file_is_told(
+    tmp_path, caplog, pattern, found, lacking
+):
+    names = ("a.ex", "b.exs", "a b.ex", "a{.ex", "a}{.ex", "x, y.ex")
+    for name in names:
+        if name in found or name in ("a.ex", "b.exs"):
+            (tmp_path / name).write_text("x = 1\n")
+    for glob in ([pattern], None):
+        sources = [tmp_path] if glob else [str(tmp_path / pattern)]
+        caplog.clear()
+        read = read_corpus(sources, IngestOptions(glob=glob or []))
+        assert [one.id.rpartition("/")[2] for one in read.documents] == sorted(found)
+        said = [f"No file matches {', '.join(map(repr, lacking))}: check the spelling of the pattern."]
+        assert caplog.messages == (said if lacking else [])
+
+
+def test_more_alternatives_than_anybody_means_are_refused(tmp_path):
+    with pytest.raises(DataError, match="over 1000 alternatives"):
+        read_corpus([tmp_path], IngestOptions(glob=["{a,b}" * 40]))

@@ -142,6 +142,11 @@ def test_agree_maps_labels_of_another_scale(project):
         (("report", "nowhere"), "nowhere: no such run folder"),
         (("report", "."), "summary.json: no such file"),
         (("run", "none.toml"), "none.toml: no such file"),
+        (("run", "--config", "none.toml"), "none.toml: no such file"),
+        (
+            ("run", "a.toml", "--config", "b.toml"),
+            "two settings files, a.toml and --config b.toml. Leave one out",
+        ),
         (("run",), "[documents] paths is missing"),
         (("ingest", "nowhere"), "nowhere"),
         (

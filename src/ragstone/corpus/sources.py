@@ -1,10 +1,11 @@
 """What the user names -> the files that it stands for, in a stable order; nothing is read yet."""
 
+import logging
 import os
 import re
 import stat
 import zipfile
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence, Set
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -17,7 +18,10 @@ from ragstone.files.file import File, Unreadable
 from ragstone.files.zips import is_link, misplaced, opened, read_entry
 from ragstone.tables.storage import Place, find, local_path, url_of
 
+LOG = logging.getLogger(__name__)
+
 ARCHIVE = ".zip"
+MOST_ALTERNATIVES = 1000
 _MAGIC = re.compile(r"[*?[{]")
 
 
@@ -34,10 +38,11 @@ Found = File | ArchiveEntry | Skipped
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """A pattern of the user's: as written, and what it means."""
+    """A pattern of the user's: as written, and what it means. alternatives: of its braces, if it has any."""
 
     written: str
     meaning: re.Pattern[str]
+    alternatives: tuple["Pattern", ...] = ()
 
     def matches(self, path: PurePosixPath) -> bool:
         """Return whether a path below the folder matches; one without a slash speaks of names."""
@@ -60,6 +65,7 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
             f"no file matches the pattern {missed[0]!r}. Check its spelling; a pattern without a slash is "
             "compared with names, one with a slash with paths below the folder (** stands for any folders)."
         )
+    _tell_unmatched(patterns, matched)
     return list(_each_once(found))
 
 
@@ -140,6 +146,7 @@ def _matching(source: Path) -> Iterator[Found]:
         yield from _below(folder, [pattern], matched)
     if not matched:
         raise DataError(f"{source}: no file matches this pattern. Check the spelling and where you are.")
+    _tell_unmatched([pattern], matched)
 
 
 def _below(folder: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
@@ -189,8 +196,9 @@ def _files_first(path: PurePosixPath) -> list[tuple[bool, str]]:
 
 def _named(path: PurePosixPath, patterns: Sequence[Pattern], matched: set[str]) -> bool:
     """Return whether a pattern names a path, and note which."""
-    naming = {pattern.written for pattern in patterns if pattern.matches(path)}
-    matched |= naming
+    naming = [pattern for pattern in patterns if pattern.matches(path)]
+    alternatives = [one for pattern in naming for one in pattern.alternatives if one.matches(path)]
+    matched |= {pattern.written for pattern in (*naming, *alternatives)}
     return bool(naming)
 
 
@@ -266,22 +274,58 @@ def _hidden(name: str) -> bool:
 
 
 def _pattern(written: str, *, anywhere: bool) -> Pattern:
-    """Return what a pattern means: `*` and `?` stop at a slash, `**` does not; [abc] and {ab,c} are choices.
+    """Return what a pattern means: `*` and `?` stop at a slash, `**` does not; [abc] and {ab, c} are choices.
 
     anywhere: a pattern without a slash is compared with the names of files in all folders.
     """
-    meaning = r"(?:.*/)?" if anywhere and "/" not in written else ""
-    depth = 0 if written.count("{") == written.count("}") else -1  # braces that do not fit mean themselves
-    for piece in re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]]{1,255}+\]|.", written.removeprefix("./")):
+    anywhere = anywhere and "/" not in written
+    first, *others = _alternatives(written)
+    if others:
+        parts = tuple(_pattern(one, anywhere=anywhere) for one in (first, *others))
+        return Pattern(written, re.compile("|".join(part.meaning.pattern for part in parts)), parts)
+    meaning = r"(?:.*/)?" if anywhere else ""
+    for piece in _PIECE.findall(first.removeprefix("./")):
         if piece.startswith("[") and len(piece) > 1:
             meaning += "[" + re.sub(r"[\\^\[]", r"\\\g<0>", piece[1:]).replace("!", "^", piece[1] == "!")
-        elif piece in _CHOICE and depth >= (piece != "{"):
-            meaning += _CHOICE[piece]
-            depth += {"{": 1, "}": -1}.get(piece, 0)
         else:
             meaning += _WILDCARDS.get(piece) or re.escape(piece)
-    return Pattern(written, re.compile(meaning + ")" * depth))
+    return Pattern(written, re.compile(meaning))
 
 
-_CHOICE = {"{": "(?:", ",": "|", "}": ")"}
+def _alternatives(written: str) -> list[str]:
+    """Return the patterns that the braces of a pattern stand for; braces that do not fit mean themselves.
+
+    Blanks at the ends of an alternative do not count. Raises DataError for more alternatives than are read.
+    """
+    ends = [""]
+    waiting: list[tuple[list[str], list[str]]] = []  # of each open brace: what is before it, what is in it
+    for piece in _PIECE.findall(written):
+        if piece == "{":
+            waiting.append((ends, []))
+            ends = [""]
+        elif piece == "," and waiting:
+            waiting[-1][1].extend(ends)
+            ends = [""]
+        elif piece == "}" and waiting:
+            before, inside = waiting.pop()
+            ends = [one + other.strip() for one in before for other in (*inside, *ends)]
+            if len(ends) > MOST_ALTERNATIVES:
+                raise DataError(
+                    f"the pattern {written!r} has over {MOST_ALTERNATIVES} alternatives. Use fewer."
+                )
+        elif piece == "}":
+            return [written]
+        else:
+            ends = [one + piece for one in ends]
+    return [written] if waiting else ends
+
+
+def _tell_unmatched(patterns: Sequence[Pattern], matched: Set[str]) -> None:
+    """Tell which alternatives of patterns name no file."""
+    lacking = [one.written for part in patterns for one in part.alternatives if one.written not in matched]
+    if lacking:
+        LOG.warning("No file matches %s: check the spelling of the pattern.", ", ".join(map(repr, lacking)))
+
+
+_PIECE = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]{1,255}+\]|.")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

@@ -104,12 +104,12 @@ _ANSWERS = ("answers", "answers.text", "answerstext")
 
 
 def _is_right_answers(column: str, value: object) -> bool:
-    """Say whether a column beside a prediction holds the right answers, as in SQuAD's and Natural Questions."""
+    """Say whether a column beside a prediction holds right answers, as in SQuAD and Natural Questions."""
     return fold(column) in _ANSWERS and isinstance(_squad_texts(value), list)
 
 
 def _squad_texts(value: object) -> object:
-    """Return the texts of SQuAD's `{"text": [...], "answer_start": [...]}`, also written out; else the value."""
+    """Return the texts of SQuAD's `{"text": [...], "answer_start": [...]}`, also as text; else the value."""
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
         decoded = _decoded(value.strip())
         value = value if decoded is None else decoded

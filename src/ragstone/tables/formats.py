@@ -163,6 +163,19 @@ def read_csv(path: Path, *, delimiter: str | None = None, strict: bool = True) -
         yield from islice(_csv_rows(path, lines, delimiter=delimiter, strict=strict), n_rows, None)
 
 
+def read_questions(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, row) of a text with one question a line; blank lines are passed over."""
+    with _unpacked(path) as packed:
+        content = packed.read()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = _decoded(path, content)
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield number, {"question": line.strip()}
+
+
 def _decoded(path: Path, content: bytes) -> str:
     """Return a text that is in another encoding than UTF-8. Raises DataError where it is no text."""
     from ragstone.files.decoding import decode

@@ -29,7 +29,7 @@ from ragstone.tables.columns import (
     with_guesses,
 )
 from ragstone.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
-from ragstone.tables.formats import FLAT, READERS, ending_of, read_xlsx, reader_of
+from ragstone.tables.formats import FLAT, READERS, ending_of, read_questions, read_xlsx, reader_of
 from ragstone.tables.interchange.recognise import answers_in
 from ragstone.tables.names import ALIASES, accepted_names, fields_of
 from ragstone.tables.proposals import could_hold, is_grade
@@ -472,13 +472,25 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
         return
     if not path.is_file():
         raise DataError(f"{path}: no such file. {_near_file(path)}")
-    reader = reader_of(path)
+    reader = read_questions if path.suffix.lower() == ".txt" else reader_of(path)
+    if reader is read_questions and row_type is not Question:
+        raise ColumnsError(
+            f"{path}: a .txt is read as questions, one a line, and {row_type.__name__.lower()}s are needed "
+            f"here. {_INSTEAD.get(row_type, _AS_ROWS)}"
+        )
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
     if reader is read_xlsx:
         yield from read_xlsx(path, lambda tables: choose_worksheet(tables, path, row_type, choice))
     else:
         yield from reader(path)
+
+
+_AS_ROWS = "Save them as .csv or .jsonl."
+_INSTEAD: dict[type, str] = {
+    Document: "Make documents of it: ragstone ingest FILE -o documents.jsonl.",
+    Answer: "Ask them first (ragstone answer --questions FILE), or save the answers as .csv or .jsonl.",
+}
 
 
 def _near_file(path: Path) -> str:

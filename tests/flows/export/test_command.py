@@ -21,6 +21,11 @@ def test_export_writes_as_many_files_as_are_named(folder, tmp_path):
     assert (tmp_path / "out" / "b.parquet").stat().st_size > 1000
 
 
+def test_export_takes_its_files_as_all_commands_do(folder, tmp_path):
+    ran = ragstone("export", folder, "a.csv", "-o", "b.jsonl", "--output", "a.csv")
+    assert (ran.code, ran.err.splitlines()) == (0, ["a.csv: 4 rows.", "b.jsonl: 4 rows."])
+
+
 def test_export_replaces_nothing_unasked(folder, tmp_path):
     (tmp_path / "a.csv").write_text("mine")
     ran = ragstone("export", folder, "b.csv", "a.csv")

@@ -241,3 +241,55 @@ def test_json_nested_very_deep_is_no_traceback(tmp_path):
         open_sheet(file)
     file.write_text('{"question": "a"}\n{"a": ' + "[" * 100_000 + "\n")
     assert [row for _, row in open_sheet(file).rows] == [{"question": "a"}, "it is no JSON object"]
+
+
+LAW = "Drones may fly up to 120 m high, says the law."
+
+
+@pytest.mark.parametrize("name", ["q.csv", "q.jsonl"])
+@pytest.mark.parametrize("text", ["document_extracted", "Document Text", "doc_content"])
+def test_the_text_of_a_document_beside_its_questions_is_a_document(write, name, text):
+    row = {
+        "question": "How high?",
+        "answer": "120 m",
+        "document_id": "d-1",
+        text: LAW,
+        "document_path": "law.pdf",
+    }
+    rows = [row, row | {"question": "How far?"}, row | {"question": "Who?", "document_id": "d-2"}]
+    lines = [json.dumps(one) for one in rows] if name == "q.jsonl" else [",".join(row)]
+    if name == "q.csv":
+        lines += [",".join(f'"{cell}"' for cell in one.values()) for one in rows]
+    imported = import_set(write(name, "\n".join(lines)))
+    assert [(one.id, one.text, one.source) for one in imported.documents] == [
+        ("d-1", LAW, "law.pdf"),
+        ("d-2", LAW, "law.pdf"),
+    ]
+    assert [one.document_ids for one in imported.questions] == [["d-1"], ["d-1"], ["d-2"]]
+    assert all(text not in (one.metadata or {}) for one in imported.questions)
+
+
+def test_without_an_id_the_document_has_one_of_its_text_and_a_second_text_is_told(write):
+    (question,) = (alone := import_set(write("a.csv", f'question,document\nHow?,"{LAW}"\n'))).questions
+    assert [one.id for one in alone.documents] == question.document_ids
+    rows = [{"question": f"q{n}?", "document_id": "d", "document_text": f"{n} {LAW}"} for n in range(2)]
+    two = import_set(write("b.jsonl", "\n".join(map(json.dumps, rows))))
+    assert [one.text for one in two.documents] == [f"0 {LAW}"]
+    assert any("a row before has another text of 'd'" in reason for _, reason in remarks(two))
+    short = import_set(write("c.csv", "question,document\nHow?,law.pdf\n"))  # a name, not a text
+    assert (short.documents, short.questions[0].metadata) == ([], {"document": "law.pdf"})
+
+
+def test_a_text_with_a_question_a_line_is_a_set_of_questions(write):
+    asked = import_set(write("q.txt", "How high?\n\nÜber wen?\n".encode("cp1252"))).questions
+    assert [one.question for one in asked] == ["How high?", "Über wen?"]
+    with pytest.raises(DataError, match="cannot tell what it is"):
+        import_set(write("q.txt", "A text.\nOf two lines.\n"))
+
+
+def test_a_byte_that_is_not_utf8_skips_its_line_alone(write):
+    lines = [json.dumps({"question": f"Größe {n}?"}, ensure_ascii=False).encode() for n in range(3)]
+    lines[1] = lines[1].replace(b"?", b"\xff?")
+    imported = import_set(write("q.jsonl", b"\n".join(lines)))
+    assert [one.question for one in imported.questions] == ["Größe 0?", "Größe 2?"]
+    assert any("the byte 0xFF at character" in reason for _, reason in remarks(imported))

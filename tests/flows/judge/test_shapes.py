@@ -119,3 +119,16 @@ def test_columns_that_were_not_read_are_named_where_nothing_is_scored(tmp_path, 
 def judge_as_told(monkeypatch, ran):
     """Run the command that a message prints, and what that prints."""
     return judged(monkeypatch, *shlex.split(ran.err.rpartition("Run:\n")[2].splitlines()[0])[2:])
+
+
+def test_a_text_with_a_question_a_line_is_read_where_questions_are_wanted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("q.txt").write_bytes(b"\xef\xbb\xbfHow high?\r\n\r\nWho wrote Emma?\r\n")
+    Path("d.jsonl").write_text('{"id": "d", "text": "Jane Austen wrote Emma."}\n')
+    given = ("--questions", "q.txt", "--documents", "d.jsonl")
+    assert ragstone("answer", *given, "--system", "extractive", "-o", "a.jsonl").code == 0
+    asked = [json.loads(line)["question"] for line in Path("a.jsonl").read_text().splitlines()]
+    assert asked == ["How high?", "Who wrote Emma?"]
+    assert ragstone("retrieve", *given).code == 0
+    refused = ragstone("judge", "q.txt", "--judge", "containment")
+    assert (refused.code, "Ask them first (ragstone answer --questions FILE)" in refused.err) == (2, True)

@@ -17,6 +17,9 @@ def export(
         list[Path] | None, typer.Argument(help="Files to write: .csv, .parquet or .jsonl.")
     ] = None,
     *,
+    output: Annotated[
+        list[Path] | None, typer.Option("-o", "--output", help="The same; may be repeated.")
+    ] = None,
     mlflow: Annotated[
         bool, typer.Option("--mlflow", help="Log the run to MLflow: numbers, table and report.")
     ] = False,
@@ -37,6 +40,7 @@ def export(
     Examples:
 
     - `ragstone export runs/mine table.csv`
+    - `ragstone export runs/mine -o table.parquet`
     - `ragstone export runs/mine --tracking-uri http://localhost:5000 --experiment rag`
     """
     from ragstone.errors import DataError
@@ -46,12 +50,13 @@ def export(
     from ragstone.report.wording import plural
 
     mlflow = mlflow or bool(tracking_uri)
+    outputs = list(dict.fromkeys([*(outputs or ()), *(output or ())]))
     if not outputs and not mlflow:
         raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow.")
-    for path in outputs or ():
+    for path in outputs:
         check_export(path, force, run)
     finished = read_run(run)
-    for path in outputs or ():
+    for path in outputs:
         say(f"{path}: {export_table(finished, path, force=force):,} rows.")
         cut = n_cut_by_excel(finished.table()) if path.suffix.lower() == ".csv" else 0
         if cut:

@@ -81,7 +81,15 @@ def _by_content(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:
         return _by_columns(path, columns)
     if any(field_of(name.strip(' "'), Question) for name in re.split(r"[,;\t|\n]", head[:1000])):
         return "table", tables.read_table
+    if path.suffix.lower() == ".txt" and _is_questions(head):
+        return "table", tables.read_lines
     raise DataError(f"{path}: cannot tell what it is. Say it with --format: {', '.join(FORMATS)}.")
+
+
+def _is_questions(head: str) -> bool:
+    """Say whether a text is a list of questions: one a line, of which most end in a question mark."""
+    lines = [line.strip() for line in head.splitlines() if line.strip()][:_LINES]
+    return 2 * sum(line.endswith(("?", "？", "؟")) for line in lines) > len(lines)
 
 
 def _by_columns(path: Path, columns: Mapping[str, str]) -> tuple[str, Reader]:

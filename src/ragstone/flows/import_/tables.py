@@ -28,7 +28,9 @@ from ragstone.flows.import_.rows import (
 from ragstone.flows.import_.sheets import open_sheet
 from ragstone.records import Document, Question
 from ragstone.tables.columns import value_at
-from ragstone.tables.names import accepted_names
+from ragstone.tables.formats import read_questions
+from ragstone.tables.names import accepted_names, fold
+from ragstone.tables.proposals import PASSAGE
 
 Prepare = Callable[[Cells], Cells]
 
@@ -47,9 +49,10 @@ def read_prepared(
     """Yield the questions of a table in a tool's columns, and their contexts as documents, each once.
 
     columns: field -> column, unless the options name another for the field. prepare: gives a row its usual
-    shape. A question that names its documents has a corpus already: its contexts stay in `metadata`.
+    shape. A question that names its documents has a corpus already: its contexts stay in `metadata`. A column
+    that says that it holds the document's text (see DOCUMENT) makes that document, under the id named beside.
     """
-    known: set[str] = set()
+    known: dict[str, int] = {}
     for place, row in asked_rows(source, options, columns, prepare):
         if not isinstance(row, RowQuestion):
             yield row
@@ -65,6 +68,14 @@ def read_prepared(
             ids = list(dict.fromkeys(document.id for document in documents))
             yield from _new(documents, known)
             question = msgspec.structs.replace(question, document_ids=ids)
+        else:
+            document, question = _with_document(question)
+            if document is None:
+                pass
+            elif known.get(document.id, hash(document.text)) == hash(document.text):
+                yield from _new([document], known)
+            else:
+                yield changed(place, f"a row before has another text of {document.id!r}: that is kept")
         yield question
 
 
@@ -102,11 +113,51 @@ def asked_rows(
     check_columns(options.columns, seen, source.path)
 
 
-def _new(documents: list[Document], known: set[str]) -> Iterator[Document]:
+def _new(documents: list[Document], known: dict[str, int]) -> Iterator[Document]:
+    """Yield the documents that are not known yet. known: id -> hash of the text; they are added."""
     for document in documents:
         if document.id not in known:
-            known.add(document.id)
+            known[document.id] = hash(document.text)
             yield document
+
+
+DOCUMENT: Mapping[str, tuple[str, ...]] = {
+    "text": (
+        *("document_extracted", "document_text", "document_content", "document_body", "document"),
+        *("doc_text", "doc_content", "doc_body"),
+    ),
+    "title": ("document_title", "doc_title"),
+    "source": ("document_path", "document_url", "document_source", "doc_path", "doc_url", "doc_source"),
+}
+"""Columns of a table of questions that speak of the document of each."""
+
+
+def _with_document(question: Question) -> tuple[Document | None, Question]:
+    """Return the document that a row holds beside its question, and the question, which names it then."""
+    folded = {fold(name): name for name in question.metadata or {}}
+    columns = {
+        field: next((column for name in names if (column := folded.get(fold(name)))), None)
+        for field, names in DOCUMENT.items()
+    }
+    notes = dict(question.metadata or {})
+    told = {field: notes[column] for field, column in columns.items() if column is not None}
+    text, ids = told.get("text"), question.document_ids or []
+    if not isinstance(text, str) or len(text.strip()) < PASSAGE or len(ids) > 1:
+        return None, question
+    del notes[columns["text"] or ""]
+    document = document_from_context(text)
+    document = msgspec.structs.replace(
+        document,
+        id=ids[0] if ids else document.id,
+        **{field: told[field] for field in ("title", "source") if isinstance(told.get(field), str)},
+    )
+    return document, msgspec.structs.replace(question, document_ids=[document.id], metadata=notes or None)
+
+
+def read_lines(source: Source, _options: ImportOptions) -> Iterator[Found]:
+    """Yield the questions of a text that has one a line."""
+    for _, row in read_questions(source.path):
+        yield Question(id="", question=row["question"])
 
 
 def read_documents(source: Source, _options: ImportOptions) -> Iterator[Found]:

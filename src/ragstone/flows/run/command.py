@@ -13,7 +13,7 @@ from ragstone.console.printing import say, show_found
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "mask", "engine", without=["config"])
+@asks_models("batch", "keep_failures", "mask", "engine")
 def run(
     file: Annotated[Path | None, typer.Argument(help="Settings file; default: ragstone.toml.")] = None,
     *,
@@ -30,9 +30,12 @@ def run(
     - `ragstone run rag.toml --limit 20 --forecast`
     """
     from ragstone.config import choose
+    from ragstone.errors import ConfigError
     from ragstone.flows.run.pipeline import forecast_run
 
-    settings = asking._replace(config=file or Path("ragstone.toml")).settings()
+    if file and asking.config and file != asking.config:
+        raise ConfigError(f"two settings files, {file} and --config {asking.config}. Leave one out.")
+    settings = asking._replace(config=file or asking.config or Path("ragstone.toml")).settings()
     settings = choose(settings, "answer", model=model, limit=limit)
     settings = choose(settings, "judge", model=model)
     asking.tell_forecast(lambda: forecast_run(settings))
