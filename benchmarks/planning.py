@@ -2,6 +2,8 @@
 
 Run: python benchmarks/planning.py                                 # words, with the packaged embedder
      python benchmarks/planning.py --turns planning_heldout.jsonl  # 32 that no rule was changed for
+     python benchmarks/planning.py --turns planning_two_domains.jsonl   # 140 of a farm and of a web framework
+     python benchmarks/planning.py --turns planning_two_domains_heldout.jsonl   # 60 more, looked at once
      python benchmarks/planning.py --model llamacpp/smollm2-135m --limit 25   # spread evenly
 
 A turn is right if the action is one of those that the label allows, and if the arguments that it names are
@@ -33,7 +35,7 @@ from ragstone.assistant.answering.answering import Answering  # noqa: E402
 from ragstone.assistant.answering.documents import documents_tool  # noqa: E402
 from ragstone.assistant.answering.prompting import load_answering_prompt  # noqa: E402
 from ragstone.assistant.conversation import Asked, Passage  # noqa: E402
-from ragstone.assistant.domain import load_domain  # noqa: E402
+from ragstone.assistant.domain import Domain, load_domain  # noqa: E402
 from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments  # noqa: E402
 from ragstone.assistant.planning.loop import MOST_ASKED, conversation_language, n_asked  # noqa: E402
 from ragstone.assistant.planning.model import model_chooser  # noqa: E402
@@ -52,14 +54,25 @@ from ragstone.records import Turn  # noqa: E402
 
 TODAY = date(2026, 11, 21)
 FARM = load_domain(AssistantSection(), EXAMPLES / "texts")
+DOCS = load_domain(
+    AssistantSection(
+        title="Phoenix documentation",
+        scope="the Phoenix web framework: routing, controllers, templates, channels, databases, deployment",
+        examples=["How do I create a project?", "What is a plug?"],
+    ),
+    None,
+)
+DOMAINS = {"farm": FARM, "docs": DOCS}
 
 
 class Labelled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A conversation, the user's turn first and last, and what should be done next.
 
     action: any of these is right. arguments: that must be there. holds: texts that some argument must hold.
+    domain: a farm's assistant with its four tools, or one of a web framework, which only searches documents.
     """
 
+    domain: str = "farm"
     lang: str
     turns: list[str]
     action: list[str]
@@ -82,7 +95,7 @@ def state_of(one: Labelled, known: Any) -> AgentState:  # noqa: ANN401 - a funct
         asked=asked,
         lang=conversation_language(asked),
         today=TODAY,
-        domain=FARM,
+        domain=DOMAINS[one.domain],
         known=known(asked),
         may_ask=n_asked(asked) < MOST_ASKED,
     )
@@ -93,7 +106,7 @@ async def outcome(one: Labelled, choose: Choose, menu: Menu, known: Any) -> tupl
     state = state_of(one, known)
     if state.lang != one.lang:
         return "language", ChosenAction(action=state.lang)
-    if courtesy_in(state.asked.question, state.lang, FARM):
+    if courtesy_in(state.asked.question, state.lang, DOMAINS[one.domain]):
         chosen = ChosenAction(action="greeting")
     else:
         try:
@@ -131,6 +144,15 @@ async def no_stream(_prompt: Prompt, _on_text: object) -> Reply:
 
 
 def made_tools(weather: Tool, tags: list[Tag], embed: Any) -> list[Tool]:  # noqa: ANN401
+    return [
+        search_tool(FARM, tags, embed),
+        weather,
+        crops_tool(EXAMPLES / "crops.csv"),
+        videos_tool(EXAMPLES / "videos.csv", embed),
+    ]
+
+
+def search_tool(domain: Domain, tags: list[Tag], embed: Any) -> Tool:  # noqa: ANN401
     answering = Answering(
         stream=no_stream,
         prompt=load_answering_prompt("cited"),
@@ -138,22 +160,17 @@ def made_tools(weather: Tool, tags: list[Tag], embed: Any) -> list[Tool]:  # noq
         embed=embed,
         context_tokens=8192,
     )
-    return [
-        documents_tool(no_search, answering, k=5, tags=tags, examples=FARM.searches()),
-        weather,
-        crops_tool(EXAMPLES / "crops.csv"),
-        videos_tool(EXAMPLES / "videos.csv", embed),
-    ]
+    return documents_tool(no_search, answering, k=5, tags=tags, examples=domain.searches())
 
 
 def tell(title: str, found: list[Found], seconds: float, *, wrong: bool) -> None:
     print(f"\n{title}: {len(found)} turns, {seconds / len(found):.2f} s a turn")
     counts = Counter(what for _one, what, _chosen in found)
     print("  " + ", ".join(f"{what} {n}" for what, n in counts.most_common()))
-    for key in ("lang", "action"):
+    for key in ("domain", "lang", "action"):
         groups: dict[str, list[bool]] = {}
         for one, what, _chosen in found:
-            group = one.lang if key == "lang" else one.action[0]
+            group = one.action[0] if key == "action" else getattr(one, key)
             groups.setdefault(group, []).append(what == "right")
         print("  " + "  ".join(f"{group} {sum(marks)}/{len(marks)}" for group, marks in groups.items()))
     if wrong:
@@ -167,22 +184,28 @@ def tell(title: str, found: list[Found], seconds: float, *, wrong: bool) -> None
 async def measured(turns: list[Labelled], model: str | None) -> tuple[list[Found], float]:
     """Return what became of each turn, and the seconds that all of them took; model None: by words."""
     tags = load_tags(EXAMPLES / "tags.toml")
-    known = know_by_words(tags, FARM)
     with tempfile.TemporaryDirectory() as folder:
         settings, embedder = Settings(root=folder), open_embedder("packaged")
         async with open_session(settings) as session, weather_tool(WeatherOptions()) as weather:
-            menu = menu_of(made_tools(weather, tags, embedder), FARM.slots)
-            if model is None:
-                guard = scope_guard(FARM, [], embedder)
-                choose = words_chooser(menu.tools, Gathered(embedder), guard)
-            else:
-                ask = await session.models.ask(model)
-                choose = model_chooser(menu, ask, secret=b"s" * 32, budget=1500)
-            await outcome(turns[0], choose, menu, known)  # the model is loaded, the examples embedded
+            ask = await session.models.ask(model) if model else None
+
+            def planner(name: str) -> tuple[Choose, Menu, Any]:
+                domain, own = DOMAINS[name], tags if name == "farm" else []
+                tools = made_tools(weather, own, embedder) if own else [search_tool(domain, own, embedder)]
+                menu = menu_of(tools, domain.slots)
+                if ask is not None:
+                    choose = model_chooser(menu, ask, secret=b"s" * 32, budget=1500)
+                else:
+                    guard = scope_guard(domain, [], embedder)
+                    choose = words_chooser(menu.tools, Gathered(embedder), guard)
+                return choose, menu, know_by_words(own, domain)
+
+            planners = {name: planner(name) for name in dict.fromkeys(one.domain for one in turns)}
+            await outcome(turns[0], *planners[turns[0].domain])  # the model is loaded, the examples embedded
             started = time.perf_counter()
             found = []
             for one in turns:
-                found.append((one, *await outcome(one, choose, menu, known)))
+                found.append((one, *await outcome(one, *planners[one.domain])))
                 print(".", end="", file=sys.stderr, flush=True)
             return found, time.perf_counter() - started
 

@@ -21,6 +21,7 @@ FAR_LARGER = 20
 # Of cosine similarity: what a word for the weather counts, and what its absence counts against this tool.
 # Cosines of the packaged embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
 NAMED, UNNAMED = 0.06, 0.04
+UNTIMED = 0.2  # of what names neither the weather nor a day to come: a place alone asks for no forecast
 LOW, HIGH = "temperature_2m_min", "temperature_2m_max"
 # Open-Meteo's name of a daily figure -> the phrase that tells it.
 FIGURES = {
@@ -130,9 +131,11 @@ async def weather_tool(
 
 
 def _hint(question: str, lang: str) -> Hint:
-    named = speaks_of(question, lang, "weather")
-    rain = speaks_of(question, lang, "rain") and speaks_of(question, lang, "now")
-    return Hint(nearer=NAMED if named or rain else -UNNAMED, in_scope=named)
+    named, now = speaks_of(question, lang, "weather"), speaks_of(question, lang, "now")
+    rain = speaks_of(question, lang, "rain")
+    if named or (rain and now):
+        return Hint(nearer=NAMED, in_scope=named)
+    return Hint(nearer=-UNNAMED if rain or now else -UNTIMED)
 
 
 class _Kept:

@@ -7,13 +7,16 @@ from typing import Protocol
 
 import numpy as np
 
+from ragstone.assistant.answering.support import content_words
 from ragstone.assistant.domain import Domain
 from ragstone.assistant.guards import any_of, said
+from ragstone.assistant.languages import language_of
 from ragstone.config import read_library
 from ragstone.corpus.tokens import tokenize
 from ragstone.embedding.model import Embed, Vectors
 
 SCOPE_MARGIN = 0.02  # of cosine similarity, by which a question must be nearer to another subject
+FEWEST_CONTENT = 2  # words that carry content
 FEWEST = 3  # words: fewer may answer a question of ours, or go on with one
 
 
@@ -37,7 +40,8 @@ def scope_guard(domain: Domain, topics: Sequence[str], embed: Embed) -> InScope:
     health...) than to anything of the scope, by SCOPE_MARGIN. A word of the domain's scope.toml settles it
     before, and where there is none a word of a plain request for something else (a poem, homework), so no
     vector is asked for. In doubt, and with fewer than three words, it is in scope: to decline a question that
-    the documents answer is worse than to search in vain for another. Without a scope all is in scope.
+    the documents answer is worse than to search in vain for another. What names nothing ("How does it work?")
+    is in doubt. Without a scope all is in scope.
 
     The subjects are embedded with the first question, unless the embedder has learned them.
     """
@@ -53,7 +57,7 @@ def scope_guard(domain: Domain, topics: Sequence[str], embed: Embed) -> InScope:
         other = foreign.search(words) if foreign else None
         if other and other[0] not in named:
             return False
-        if likely:
+        if likely or len(content_words(question)) < FEWEST_CONTENT:
             return True
         inside, outside = await found.nearest(question)
         return outside <= inside + SCOPE_MARGIN
@@ -94,8 +98,11 @@ def subjects(domain: Domain, topics: Sequence[str]) -> tuple[list[str], list[str
     parts = [part.strip() for part in re.split(r"[,:;]", scope)]
     offered = [text for texts in domain.texts.values() for text in (*texts.examples, *texts.searches)]
     own = domain.scope_words.inside or [*parts, *dict.fromkeys(offered)]
+    inside = [scope, *(text for text in (*own, *topics) if text.strip())]
+    # A short question is near to any short text of another language, so both sides are in the same ones.
+    spoken = {"en", *map(language_of, inside)}
     outside = read_library("ragstone.assistant", "scope.toml")["outside"]
-    return [scope, *(text for text in (*own, *topics) if text.strip())], list(outside)
+    return inside, [text for lang, texts in outside.items() if lang in spoken for text in texts]
 
 
 async def _everything(_question: str, _lang: str, *, likely: bool = False) -> bool:  # noqa: ARG001

@@ -321,15 +321,17 @@ def test_questions_back_are_counted_from_the_end() -> None:
 
 def test_turns_that_complete_a_question_are_read_with_it() -> None:
     conversation = asked("Hi", "Hello.", "How much water does it need?", "Which crop?", "tomatoes")
-    assert standing_question(conversation) == "How much water does it need?\ntomatoes"
-    assert standing_question(Asked(turns=conversation.turns[:3])) == "How much water does it need?"
+    assert standing_question(conversation, "en", FARM) == "How much water does it need?\ntomatoes"
+    assert (
+        standing_question(Asked(turns=conversation.turns[:3]), "en", FARM) == "How much water does it need?"
+    )
 
 
 def test_a_question_of_its_own_after_a_question_back_is_asked_alone() -> None:
     conversation = asked(
         "Will it rain tomorrow?", "Where is your farm?", "How deep are the roots of sorghum?"
     )
-    assert standing_question(conversation) == "How deep are the roots of sorghum?"
+    assert standing_question(conversation, "en", FARM) == "How deep are the roots of sorghum?"
 
 
 def test_a_very_long_question_is_searched_for_by_its_beginning(replies: Replies) -> None:

@@ -13,7 +13,8 @@ from tests.support.scripted_assistant import embed_words
 from ragstone.assistant.conversation import Asked
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import menu_of
-from ragstone.assistant.planning.loop import Agent, n_asked
+from ragstone.assistant.planning.loop import Agent, n_asked, standing_question
+from ragstone.assistant.planning.reference import stands_for_nothing
 from ragstone.assistant.planning.slots import know_by_words
 from ragstone.assistant.planning.state import AgentState, ChosenAction
 from ragstone.assistant.planning.words import _filled, words_chooser, write_by_words
@@ -225,6 +226,59 @@ def test_a_table_without_the_crop_leads_to_the_documents(replies: Replies) -> No
         agent_by_words(made), asked("How many days does maize need until harvest?"), crop="maize"
     )
     assert [step.action for step in said.steps] == ["crop_table", "search_documents"]
+
+
+@pytest.mark.parametrize(
+    ("question", "actions"),
+    [
+        ("Will it rain this week in Kisumu?", ["weather", "answer"]),  # only the forecast can tell
+        ("Are beans sown this week in Kisumu?", ["weather", "search_documents"]),
+    ],
+)
+def test_a_tool_that_fails_is_followed_by_a_search_unless_it_alone_could_tell(
+    question: str, actions: list[str], replies: Replies
+) -> None:
+    async def down(_arguments: object, _situation: Situation) -> Observation:
+        return Observation(text="down", told="The forecast cannot be reached.", failed=True)
+
+    def rain(question: str, _lang: str) -> Hint:
+        return Hint(nearer=2.0 if "rain" in question else 0.0)
+
+    made = with_examples()
+    made["weather"] = msgspec.structs.replace(
+        made["weather"],
+        call=down,
+        hint=rain,
+        documented=False,
+        examples=("Will it rain this week in Kisumu?", "Are beans sown this week in Kisumu?"),
+    )
+    said, _ = replies(agent_by_words(made), asked(question), crop="beans", place="Kisumu")
+    assert [step.action for step in said.steps] == actions
+    assert ("The forecast cannot be reached." in said.text) is (actions[-1] == "answer")
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What is fertigation and how does it work?", False),
+        ("If the soil is too wet, what happens to it?", False),
+        ("¿Qué es el acolchado y para qué sirve ella?", False),
+        ("How much water does it need?", True),
+        ("How much water does it need and when do I sow it?", True),
+        ("When do I plant and how much water does it need?", True),
+        ("My crop is sick and they have spots", True),
+    ],
+)
+def test_a_pronoun_with_a_noun_before_it_is_not_asked_for(question: str, asks: bool) -> None:
+    lang = "es" if question.startswith("¿") else "en"
+    assert stands_for_nothing(question, lang, FARM, "pointing") is asks
+
+
+def test_a_turn_that_refers_to_the_one_before_is_searched_for_with_it() -> None:
+    pumps = asked("Which pumps exist?", "Centrifugal and turbine pumps [1].", "What do they cost?")
+    assert standing_question(pumps, "en", FARM) == "Which pumps exist?\nWhat do they cost?"
+    own = asked("Which pumps exist?", "Centrifugal pumps [1].", "What are sprinklers and what do they cost?")
+    assert standing_question(own, "en", FARM) == "What are sprinklers and what do they cost?"
 
 
 def test_a_tools_hint_of_words_draws_a_question_to_it_and_into_the_scope() -> None:

@@ -26,6 +26,7 @@ from ragstone.assistant.planning.actions import (
     read_arguments,
 )
 from ragstone.assistant.planning.model import VERSION
+from ragstone.assistant.planning.reference import goes_on
 from ragstone.assistant.planning.slots import Know, courtesy_in, turn_language
 from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, Trace, Write
 from ragstone.assistant.planning.trust import own_text, plain, trusted
@@ -147,19 +148,26 @@ def is_question(turn: Turn) -> bool:
     return asks and len(turn.content) <= MOST_QUESTION and "[1]" not in turn.content
 
 
-def standing_question(asked: Asked) -> str:
+def standing_question(asked: Asked, lang: str, domain: Domain) -> str:
     """Return what the user wants to know: the last turn, after those that it completes.
 
-    A turn completes the one before it where the assistant asked back in between, and where it is too short to
-    be understood alone ("And in Dakar?"). Of very long turns it is the beginning.
+    A turn completes the one before it where the assistant asked back in between, and where it cannot be
+    understood alone: it is too short ("And in Dakar?"), or refers to what was named ("What do they cost?").
+    Of very long turns it is the beginning.
     """
     parts: list[str] = []
     for turn in reversed(asked.turns):
         if turn.role == "user":
+            if parts and courtesy_in(turn.content, lang, domain):
+                break
             parts.append(turn.content.strip())
-        elif len(tokenize(parts[-1])) > FEW_WORDS and (not is_question(turn) or _asks(parts[-1])):
+        elif _stands_alone(parts[-1], lang, domain) and (not is_question(turn) or _asks(parts[-1])):
             break
     return "\n".join(reversed(parts))[:MOST_SOUGHT]
+
+
+def _stands_alone(text: str, lang: str, domain: Domain) -> bool:
+    return len(tokenize(text)) > FEW_WORDS and not goes_on(text, lang, domain)
 
 
 def _asks(text: str) -> bool:
@@ -253,7 +261,9 @@ async def _answer(
     """Reply from what tools have brought; where none was called, the documents are searched first."""
     if not state.taken or not any(taken.observation for taken in state.taken):
         search = ChosenAction(
-            action=SEARCH, arguments={"question": standing_question(state.asked)}, thought=chosen.thought
+            action=SEARCH,
+            arguments={"question": standing_question(state.asked, state.lang, state.domain)},
+            thought=chosen.thought,
         )
         if SEARCH not in agent.menu.tools:
             trace.invalid(chosen, "No tool was called yet, so nothing is known. Call one, or decline.")
@@ -394,7 +404,7 @@ async def _failed(agent: Agent, state: AgentState, trace: Trace, failure: Ragsto
 
 async def _quoted(agent: Agent, state: AgentState, trace: Trace) -> Said | None:
     """Return what the documents say to the question, word for word; nothing is heard of it yet."""
-    given: dict[str, object] = {"question": standing_question(state.asked)}
+    given: dict[str, object] = {"question": standing_question(state.asked, state.lang, state.domain)}
     search = agent.menu.tools[SEARCH]
     trace.emit(Doing(SEARCH, search.doing.get(state.lang, "")))
     situation = Situation(

@@ -14,6 +14,7 @@ from ragstone.assistant.conversation import Emit, TextPiece
 from ragstone.assistant.domain import PLACE, Domain
 from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
 from ragstone.assistant.planning.loop import asking, standing_question
+from ragstone.assistant.planning.reference import stands_for_nothing
 from ragstone.assistant.planning.slots import place_in
 from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, WrittenReply
 from ragstone.assistant.planning.trust import own_text
@@ -34,7 +35,7 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
     async def choose(state: AgentState) -> ChosenAction:
         if state.taken:
             return _after(state, tools)
-        question = standing_question(state.asked)
+        question = standing_question(state.asked, state.lang, state.domain)
         likely = _surely_in_scope(state, question, tools)
         if not _goes_on(state) and not await in_scope(question, state.lang, likely=likely):
             return ChosenAction(
@@ -103,7 +104,8 @@ def _surely_in_scope(state: AgentState, question: str, tools: Mapping[str, Tool]
     """Say whether a tool or the domain knows its words: then it is not compared with other subjects."""
     hinted = any(tool.hint(question, state.lang).in_scope for tool in tools.values() if tool.hint)
     domain = state.domain
-    return hinted or any(domain.speaks_of(question, state.lang, name) for name in domain.planner.likely)
+    named = (stands_for_nothing(question, state.lang, domain, name) for name in domain.planner.likely)
+    return hinted or any(named)
 
 
 def _after(state: AgentState, tools: Mapping[str, Tool]) -> ChosenAction:
@@ -113,10 +115,15 @@ def _after(state: AgentState, tools: Mapping[str, Tool]) -> ChosenAction:
         return _ask([state.missing], asking(state))
     tried = any(taken.step.action == SEARCH for taken in state.taken)
     called = tools.get(last.step.action)
-    if last.step.status == "done" or tried or (called is not None and not called.documented):
+    question = standing_question(state.asked, state.lang, state.domain)
+    if last.step.status == "done" or tried or (called is not None and _alone_tells(called, question, state)):
         return ChosenAction(action=ANSWER, arguments={"text": None})
-    question = standing_question(state.asked)
     return ChosenAction(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
+
+
+def _alone_tells(tool: Tool, question: str, state: AgentState) -> bool:
+    """Say whether no document can stand in for a tool: its words are asked for, e.g. the weather's."""
+    return not tool.documented and (tool.hint is None or tool.hint(question, state.lang).nearer > 0)
 
 
 def _ask(missing: Sequence[str], question: str) -> ChosenAction:
@@ -135,7 +142,9 @@ def _missing(state: AgentState, question: str, tool: Tool) -> list[str]:
     if not tool.documented:
         return lacking
     for name, slot in domain.slots.items():
-        unsaid = any(all(domain.speaks_of(question, lang, each) for each in row) for row in slot.missing)
+        unsaid = any(
+            all(stands_for_nothing(question, lang, domain, each) for each in row) for row in slot.missing
+        )
         short = slot.fewer_than is None or len(question.split()) < slot.fewer_than
         if unsaid and short and name not in {*known, *lacking}:
             lacking.append(name)
