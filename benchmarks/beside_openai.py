@@ -21,7 +21,7 @@ from benchmarks.door import ask_all, judge_prompt
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.llm import Ledger, open_door
-from ragstone.llm.schema import encoded_schema, fill_nonce, parse_reply
+from ragstone.llm.schema import parse_reply
 
 
 async def by_openai(base_url: str, n: int, in_flight: int) -> None:
@@ -34,8 +34,9 @@ async def by_openai(base_url: str, n: int, in_flight: int) -> None:
     async def one(number: int) -> None:
         prompt = judge_prompt(number)
         assert prompt.reply is not None
+        assert prompt.schema is not None
         messages: Any = msgspec.to_builtins(prompt.messages)
-        schema: Any = json.loads(fill_nonce(encoded_schema(prompt.reply, True), prompt.nonce))
+        schema: Any = json.loads(prompt.schema)
         async with gate:
             completion = await client.chat.completions.create(
                 model="fake",

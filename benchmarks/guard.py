@@ -22,7 +22,6 @@ import msgspec
 from benchmarks.door import LATENCY_S, judge_prompt, measure
 from tests.support.fake_openai import running
 
-from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.records import Answer
 from ragstone.retrieval.bm25 import rank_by_bm25
 from ragstone.tables import write_rows
@@ -86,8 +85,8 @@ async def bare_calls(base_url: str, first: int) -> None:
         async def work() -> None:
             for number in left:
                 prompt = judge_prompt(number)
-                assert prompt.reply is not None
-                schema = msgspec.json.decode(fill_nonce(encoded_schema(prompt.reply, True), prompt.nonce))
+                assert prompt.schema is not None
+                schema = msgspec.json.decode(prompt.schema)
                 form = {"name": "verdict", "strict": True, "schema": schema}
                 body = {
                     "model": "fake",

@@ -34,6 +34,7 @@ from typing import NamedTuple, cast
 import aiohttp
 import numpy as np
 from aiohttp import web
+from tests.support.scripts import nonce_in
 
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Asked, Emit, LoopStep, Said, TextPiece
@@ -82,7 +83,7 @@ async def endpoint() -> None:
             await asyncio.sleep(PLAN_S)
             chosen = {"do": "search_documents", "with": {"question": f"When is maize sown in {mark}?"}}
             fields = body["response_format"]["json_schema"]["schema"]["properties"]
-            bound = {"nonce": fields["nonce"]["enum"][0]} if "nonce" in fields else {}
+            bound = {"nonce": nonce_in(body)} if "nonce" in fields else {}
             text = json.dumps({**bound, "thought": "It is in the documents.", "action": chosen})
             choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
             reply = {"id": "x", "object": "chat.completion", "created": 0, "model": "m"}

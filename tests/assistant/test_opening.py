@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from tests.support import open_meteo
 from tests.support.fake_openai import FakeOpenAI
-from tests.support.scripts import Body, fail, prompt_of, schema_in
+from tests.support.scripts import Body, fail, nonce_in, prompt_of, schema_in
 
 from ragstone.assistant.assistant import EMBEDDED, Assistant, open_assistant
 from ragstone.assistant.conversation import Asked, Said, TextPiece, silent
@@ -74,9 +74,8 @@ def acts(*actions: object, writes: str = ""):
         schema = schema_in(body)
         if schema is None:
             return writes
-        nonce = schema["properties"]["nonce"]["enum"][0]
         action = left.pop(0)
-        return msgspec.json.encode({"nonce": nonce, "thought": "next", "action": action}).decode()
+        return msgspec.json.encode({"nonce": nonce_in(body), "thought": "next", "action": action}).decode()
 
     return script
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import enum
+import json
 from typing import Annotated, Literal
+from unittest.mock import ANY
 
 import msgspec
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.doors import NONCE, Verdict, verdict
 
-from ragstone.llm.schema import ReplyError, encoded_schema, fill_nonce, parse_reply, schema_of, validate
+from ragstone.llm.schema import NONCE_FIELD, ReplyError, parse_reply, schema_of, sent_schema, validate
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -48,10 +50,37 @@ def test_reason_comes_before_score_and_the_nonce_before_both():
     assert schema_of(Verdict, True)["properties"]["score"] == {"type": "integer", "minimum": 0, "maximum": 3}
 
 
-def test_the_nonce_is_an_enum_of_one_member():
-    filled = msgspec.json.decode(fill_nonce(encoded_schema(Verdict, True), NONCE))
-    assert filled["properties"]["nonce"] == {"type": "string", "enum": [NONCE]}
-    assert filled["required"][0] == "nonce"
+def test_what_is_sent_is_the_same_for_all_rows_and_has_no_bounds():
+    sent = msgspec.json.decode(sent_schema(Verdict, True))
+    assert sent["properties"]["nonce"] == NONCE_FIELD == {"type": "string", "description": ANY}
+    assert sent["properties"]["reason"] == {"type": "string"}
+    assert sent["properties"]["score"] == {"type": "integer", "enum": [0, 1, 2, 3]}
+    assert sent["required"] == ["nonce", "reason", "score"]
+
+
+def test_a_users_own_type_loses_what_strict_modes_refuse_and_keeps_names_and_choices():
+    class Sown(msgspec.Struct):
+        pattern: Annotated[str, msgspec.Meta(pattern="^a", max_length=5)]
+        maximum: Annotated[float, msgspec.Meta(ge=0, le=1)]
+        crop: Literal["maize", "rice"]
+        yields: Annotated[list[Annotated[int, msgspec.Meta(gt=0)]], msgspec.Meta(min_length=1, max_length=3)]
+        percent: Annotated[int, msgspec.Meta(ge=0, le=100)]
+
+    sent = msgspec.json.decode(sent_schema(Sown, False))
+    assert sent["properties"] == {
+        "pattern": {"type": "string"},
+        "maximum": {"type": "number"},
+        "crop": {"enum": ["maize", "rice"]},
+        "yields": {"type": "array", "items": {"type": "integer"}},
+        "percent": {"type": "integer"},
+    }
+    assert sent["required"] == list(sent["properties"])
+
+
+@pytest.mark.parametrize("wrong", [{"score": 4}, {"score": -1}, {"score": 2.5}])
+def test_a_value_off_the_scale_is_no_reply_though_no_bound_is_sent(wrong):
+    with pytest.raises(ReplyError):
+        parse_reply(json.dumps({"nonce": NONCE, "reason": "r", "score": 1} | wrong), Verdict, NONCE)
 
 
 def test_the_nonce_is_checked_and_is_no_field_of_the_value():

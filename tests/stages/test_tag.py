@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from tests.support.scripts import always, fail, prompt_of, say, schema_in
+from tests.support.scripts import always, fail, nonce_in, prompt_of, say
 
 import ragstone
 from ragstone.corpus.model_tags import merge_spellings
@@ -28,10 +28,6 @@ def settings(tmp_path, monkeypatch, fake_openai):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ragstone.toml").write_text(fake_openai.toml())
     return ragstone.load_settings()
-
-
-def nonce_in(body):
-    return schema_in(body)["properties"]["nonce"]["enum"][0]
 
 
 def replying(**fields):

@@ -6,7 +6,7 @@ What it does not know it gives back as it is.
 import json
 import re
 
-from tests.support.scripts import Body, Said, prompt_of, say, schema_in
+from tests.support.scripts import Body, Said, nonce_in, prompt_of, say, schema_in
 
 SPANISH = {
     "Who sowed the wheat in 1998?": "¿Quién sembró el trigo en 1998?",
@@ -40,4 +40,4 @@ def from_book(body: Body) -> Said:
     schema = schema_in(body) or {}
     texts = dict(re.findall(r"<(text_\d) \w+>\n(.*?)\n</\1", asked, re.DOTALL))
     fields = {name: translated(texts[name], target) for name in schema["properties"] if name != "nonce"}
-    return say(json.dumps({"nonce": schema["properties"]["nonce"]["enum"][0], **fields}))
+    return say(json.dumps({"nonce": nonce_in(body), **fields}))

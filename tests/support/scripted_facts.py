@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 
 import msgspec
-from tests.support.scripts import Body, Script, fenced, fit_schema, prompt_of, say, schema_in
+from tests.support.scripts import Body, Script, fenced, fit_schema, nonce_in, prompt_of, say, schema_in
 
 from ragstone.flows.build.fact_writing import TOKENS_A_FACT
 
@@ -38,7 +38,8 @@ def facts_writer(
         if "facts" in fields:
             if drawn < prose:
                 return "Certainly! Here are some facts for you."
-            n = fields["facts"].get("maxItems", 1)
+            told = re.search(r"write (\d+) of them", prompt)
+            n = int(told[1]) if told else 1
             if drawn < prose + malformed and body["max_tokens"] <= TOKENS_A_FACT * n + 60:
                 return say('{"nonce": "0", "facts": [{"quo', finish_reason="length")
             return _said(body, facts=_facts(text, n, repeated=drawn > 1 - twins))
@@ -71,8 +72,7 @@ CLUES = {"entity": "Replace one name", "relation": "Replace one verb"}
 
 
 def _said(body: Body, **given: object) -> str:
-    nonce = schema_in(body)["properties"]["nonce"]["enum"][0]  # type: ignore[index]
-    return msgspec.json.encode({"nonce": nonce, **given}).decode()
+    return msgspec.json.encode({"nonce": nonce_in(body), **given}).decode()
 
 
 def _share(text: str) -> float:

@@ -9,10 +9,9 @@ Any other form of reply is filled as the schema asks: scores by the critic, verd
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
-from tests.support.scripts import Body, Script, fenced, fit_schema, prompt_of, schema_in
+from tests.support.scripts import Body, Script, fenced, fit_schema, nonce_in, prompt_of, schema_in
 
 SENTENCE = re.compile(r"[^.!?।。؟\n]{20,}[.!?।。؟]")
 
@@ -25,13 +24,13 @@ def writer(critic: Callable[[str], int] = lambda _question: 5) -> Script:
         fields = schema.get("properties", {})
         prompt = prompt_of(body)
         if "questions" in fields:
-            return _said(fields, questions=_drafts(schema, prompt))
+            return _said(body, questions=_drafts(prompt))
         scores = [field for name, field in fields.items() if name.endswith("score")]
         if scores and all(
-            field["maximum"] >= 5 for field in scores
+            max(field.get("enum", [100])) >= 5 for field in scores
         ):  # else it is a rubric's, or several judges'
             score = critic(fenced("question", prompt))
-            return _said(fields, **{name: score for name in fields if name.endswith("score")})
+            return _said(body, **{name: score for name in fields if name.endswith("score")})
         return fit_schema(body)
 
     return script
@@ -40,8 +39,9 @@ def writer(critic: Callable[[str], int] = lambda _question: 5) -> Script:
 write_questions = writer()
 
 
-def _drafts(schema: dict[str, Any], prompt: str) -> list[dict[str, str]]:
-    most = schema["properties"]["questions"].get("maxItems", 3)
+def _drafts(prompt: str) -> list[dict[str, str]]:
+    asked_for = re.search(r"write (one|\d+) questions?", prompt)
+    most = int(asked_for[1].replace("one", "1")) if asked_for else 3
     asked = fenced("asked already", prompt)
     drafts = []
     for sentence in SENTENCE.findall(fenced("passage", prompt)):
@@ -56,9 +56,10 @@ def _drafts(schema: dict[str, Any], prompt: str) -> list[dict[str, str]]:
     return drafts[:most]
 
 
-def _said(fields: dict[str, Any], **given: object) -> str:
+def _said(body: Body, **given: object) -> str:
     """Return the reply with these fields, the nonce, and a reason wherever one is wanted."""
+    fields = (schema_in(body) or {}).get("properties", {})
     said: dict[str, object] = {name: "It is so." for name in fields if name.endswith("reason")}
     if "nonce" in fields:
-        said["nonce"] = fields["nonce"]["enum"][0]
+        said["nonce"] = nonce_in(body)
     return msgspec.json.encode({**said, **given}).decode()

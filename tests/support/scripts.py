@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ import msgspec
 Body = dict[str, Any]
 
 NUMBERED = re.compile(r"^(\d{1,3})\. ", re.MULTILINE)
+PASSAGE = re.compile(r"^\[(\d{1,3})\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -152,13 +153,20 @@ def fit_schema(body: Body) -> str:
     prompt = prompt_of(body)
     if schema is None:
         return f"A fake answer, number {_seed(prompt) % 10_000}."
-    nonce = (schema.get("properties", {}).get("nonce") or {}).get("enum", [None])[0]
+    nonce = nonce_in(body) if "nonce" in schema.get("properties", {}) else ""
     seed = _seed(prompt.replace(nonce, "") if nonce else prompt)
-    numbered = [
-        int(n) for n in re.findall(r"^(\d{1,3})\. ", str(body["messages"][-1]["content"]), re.MULTILINE)
-    ]
-    made = Builder(schema.get("$defs", {}), numbered, random.Random(seed)).build(schema)
+    asked = str(body["messages"][-1]["content"])
+    numbered = [int(n) for n in NUMBERED.findall(fenced("statements", asked) or asked)]
+    passages = [int(n) for n in PASSAGE.findall(fenced("contexts", asked))]
+    draw = random.Random(seed)
+    made = Builder(schema.get("$defs", {}), numbered, draw, nonce, passages).build(schema)
     return msgspec.json.encode(made).decode()
+
+
+def nonce_in(body: Body) -> str:
+    """Return the code that the last of the messages tells; that of doors.py, whose prompt tells none."""
+    found: list[str] = re.findall(r'The code is "(\w+)"', prompt_of(body))
+    return found[-1] if found else "0123456789"
 
 
 def embed_words(body: Body, dimensions: int = 64) -> Said:
@@ -189,12 +197,23 @@ class Builder:
     """Builds values that fit a JSON Schema.
 
     numbered: ids of the statements that the prompt lists; a list of objects with ids gets exactly these.
+    nonce: the code that the prompt tells. passages: numbers of the passages that it shows: a list of verdicts
+    on those gets exactly these.
     """
 
-    def __init__(self, definitions: dict[str, Any], numbered: list[int], draw: random.Random) -> None:
+    def __init__(
+        self,
+        definitions: dict[str, Any],
+        numbered: list[int],
+        draw: random.Random,
+        nonce: str = "",
+        passages: Sequence[int] = (),
+    ) -> None:
         self.definitions = definitions
         self.numbered = numbered
         self.draw = draw
+        self.nonce = nonce
+        self.passages = list(passages)
 
     def build(self, schema: dict[str, Any]) -> object:
         """Return a value that fits."""
@@ -211,16 +230,26 @@ class Builder:
         return made
 
     def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
-        return {name: self.build(inner) for name, inner in schema.get("properties", {}).items()}
+        fields = schema.get("properties", {})
+        ids = self.passages if "useful" in fields else self.numbered if "supported" in fields else []
+        known: dict[str, list[Any]] = {"nonce": [self.nonce], "id": ids}
+        if "context" in fields and ids:
+            known["context"] = [0, *self.passages]
+        return {
+            name: self.draw.choice(known[name]) if known.get(name) else self.build(inner)
+            for name, inner in fields.items()
+        }
 
     def _array(self, schema: dict[str, Any]) -> list[Any]:
         items = schema.get("items", {"type": "string"})
         fewest, most = schema.get("minItems", 0), schema.get("maxItems", 1_000)
-        n = min(most, max(fewest, len(self.numbered) or 2))
+        item = self.definitions.get(items.get("$ref", "").rpartition("/")[2], items)
+        ids = self.passages if "useful" in item.get("properties", {}) else self.numbered
+        n = min(most, max(fewest, len(ids) or 2))
         made = [self.build(items) for _ in range(n)]
         for place, item in enumerate(made):
             if isinstance(item, dict) and isinstance(item.get("id"), int):
-                item["id"] = self.numbered[place] if place < len(self.numbered) else place + 1
+                item["id"] = ids[place] if place < len(ids) else place + 1
         return made
 
     def _integer(self, schema: dict[str, Any]) -> int:

@@ -82,21 +82,22 @@ def share_of(n: int, n_all: int, thing: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def verdicts_reply(
-    ids: tuple[int, ...], contexts: tuple[int, ...] | None = None, name: str = "supported"
+    ids: tuple[int, ...] | None, contexts: tuple[int, ...] | None = None, name: str = "supported"
 ) -> type[msgspec.Struct]:
     """Return the form of a reply with a verdict on each of these ids, in a field of this name.
 
-    contexts: the numbers of which one is named as evidence, or 0; None asks for none. Ids, numbers and
-    how many there are stand in the schema, which a model may be held to; a reply that departs from them is
-    read all the same, for one_verdict_each knows what to do with it.
+    ids: None for any, which is what models are held to (see Prompt.held_to). contexts: the numbers of which
+    one is named as evidence, or 0; None asks for none. A reply that departs from ids, numbers and how many
+    there are is read all the same, for one_verdict_each knows what to do with it.
     """
-    number = Annotated[int, msgspec.Meta(extra_json_schema={"enum": list(ids)})]
+    number = int if ids is None else Annotated[int, msgspec.Meta(extra_json_schema={"enum": list(ids)})]
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = [
         ("id", number),
         ("reason", Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MOST_REASON})]),
     ]
     if contexts is not None:
-        shown = Annotated[int, msgspec.Meta(extra_json_schema={"enum": [0, *contexts]})]
+        of_row = msgspec.Meta(extra_json_schema={} if ids is None else {"enum": [0, *contexts]})
+        shown = Annotated[int, of_row]
         fields.append(("context", shown, 0))
     renamed = {} if name == "verdict" else {"verdict": name}
     verdict = msgspec.defstruct(
@@ -107,7 +108,8 @@ def verdicts_reply(
         frozen=True,
         forbid_unknown_fields=True,
     )
-    count = msgspec.Meta(extra_json_schema={"minItems": len(ids), "maxItems": len(ids)})
+    fewest, most = (1, A_CALL) if ids is None else (len(ids), len(ids))
+    count = msgspec.Meta(extra_json_schema={"minItems": fewest, "maxItems": most})
     return msgspec.defstruct(
         "VerdictsReply",
         [("verdicts", Annotated[list[verdict], count])],  # type: ignore[valid-type]

@@ -99,12 +99,13 @@ def render_prompt(
     *,
     secret: bytes,
     examples: str = "",
+    held_to: type | None = None,
 ) -> Prompt:
     """Return the prompt for one call.
 
     text: the judge's prompt, in which `{name}` stands for an input. inputs: the texts themselves.
-    form: the reply's form in words. examples: shown as they are, see examples.py. The nonce depends on
-    judge, version and all inputs.
+    form: the reply's form in words. held_to: see Prompt. examples: shown as they are, see examples.py. The
+    nonce depends on judge, version and all inputs.
     """
     named = [name for name in inputs if f"{{{name}}}" in text]
     nonce = row_nonce(secret, [judge.name, str(judge.version), *(inputs[name] for name in named)])
@@ -114,6 +115,7 @@ def render_prompt(
         {name: inputs[name] for name in named},
         form=form,
         reply=reply,
+        held_to=held_to,
         nonce=nonce,
         max_tokens=judge.max_tokens,
         temperature=judge.temperature,

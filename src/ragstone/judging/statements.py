@@ -108,6 +108,7 @@ async def check_statements(
                     {**inputs, against: text, "statements": numbered_lines(asked)},
                     verdicts_form(cited=cited),
                     verdicts_reply(tuple(asked), numbers),
+                    held_to=verdicts_reply(None, () if cited else None),
                     secret=context.secret,
                 )
                 return await context.ask(prompt)
@@ -329,6 +330,7 @@ async def _ask(
             inputs | {"contexts": text},
             verdicts_form(name=FIELD),
             verdicts_reply(tuple(asked), name=FIELD),
+            held_to=verdicts_reply(None, name=FIELD),
             secret=context.secret,
         )
         return await context.ask(prompt)

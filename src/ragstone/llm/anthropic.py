@@ -18,7 +18,6 @@ from ragstone.llm.openai_reply import NOT_TOLD, Events, NotEvents, post_stream, 
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.llm.providers import Provider, list_price
 from ragstone.llm.reasoning import with_reasoning
-from ragstone.llm.schema import schema_of
 from ragstone.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
 from ragstone.llm.transport import Dialect, Endpoint, Where, asked_in
 from ragstone.records import Usage, count_of, told_usage
@@ -102,12 +101,18 @@ def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
         body["temperature"] = prompt.temperature
     if dialect.top_p and prompt.top_p is not None:
         body["top_p"] = prompt.top_p
-    return body if prompt.reply is None else body | _reply_form(prompt, prompt.reply, dialect.way)
+    return body if prompt.form is None else body | _reply_form(prompt, prompt.form, dialect.way)
 
 
-def _reply_form(prompt: Prompt, reply: type, way: str) -> dict[str, Any]:
-    """Return the fields that ask for a reply of this type."""
-    tool = _tool(reply, prompt.nonce is not None)
+def _reply_form(prompt: Prompt, form: type, way: str) -> dict[str, Any]:
+    """Return the fields that ask for a reply of this form: a tool's arguments, or a schema.
+
+    Tools stand before the system message: one that differed from row to row would keep all of the prompt out
+    of the cache.
+    """
+    schema = msgspec.Raw(prompt.schema or b"null")
+    name = re.sub(r"[^\w-]", "_", form.__name__, flags=re.ASCII)[:64]
+    tool = {"name": name, "description": "Give the reply.", "input_schema": schema}
     match way:
         case "tool":
             forced = {"type": "tool", "name": tool["name"], "disable_parallel_tool_use": True}
@@ -115,7 +120,7 @@ def _reply_form(prompt: Prompt, reply: type, way: str) -> dict[str, Any]:
         case "offered tool":
             return {"tools": [tool], "tool_choice": {"type": "auto"}}
         case "schema":
-            return {"output_config": {"format": {"type": "json_schema", "schema": tool["input_schema"]}}}
+            return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
     return {}
 
 
@@ -125,22 +130,6 @@ def _joined(body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
         name: body[name] | extra[name] for name in body.keys() & extra.keys() if isinstance(extra[name], dict)
     }
     return body | extra | both
-
-
-@functools.lru_cache(maxsize=256)
-def _tool(reply: type, with_nonce: bool) -> dict[str, Any]:
-    """Return the tool whose arguments are the reply.
-
-    The row's nonce is no part of it, as it is of other schemas: tools stand before the system message, so
-    that one which differs from row to row would keep all of the prompt out of the cache. The nonce is told
-    in the prompt, and checked in the reply.
-    """
-    schema = dict(schema_of(reply, False))
-    if with_nonce:
-        schema["properties"] = {"nonce": {"type": "string"}, **schema["properties"]}
-        schema["required"] = ["nonce", *schema["required"]]
-    name = re.sub(r"[^\w-]", "_", reply.__name__, flags=re.ASCII)[:64]
-    return {"name": name, "description": "Give the reply.", "input_schema": schema}
 
 
 async def _post(site: Site, body: bytes) -> Completion:

@@ -14,7 +14,6 @@ import msgspec
 from ragstone.config import Price
 from ragstone.errors import ConfigError
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
-from ragstone.llm.schema import encoded_schema
 from ragstone.records import Status, Usage
 
 if TYPE_CHECKING:
@@ -99,8 +98,7 @@ def discounted(price: Price | None, discount: float) -> Price | None:
 def most_tokens(prompt: Prompt) -> Usage:
     """Return the most tokens that a call can use, before it is made; the reply's schema is read too."""
     n_bytes = sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)
-    if prompt.reply is not None:
-        n_bytes += len(encoded_schema(prompt.reply, prompt.nonce is not None))
+    n_bytes += len(prompt.schema or b"")
     return Usage(input=n_bytes + TOKENS_A_MESSAGE * len(prompt.messages), output=prompt.limit or UNLIMITED)
 
 

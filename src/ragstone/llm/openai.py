@@ -15,7 +15,6 @@ from ragstone.config import ModelSettings
 from ragstone.llm.openai_reply import StreamedReply, post_stream, read_reply
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.llm.providers import Provider, is_reasoner, list_price
-from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site
 from ragstone.llm.transport import BadRequest, Dialect, Endpoint, Where, Wire, asked_in
 
@@ -128,19 +127,19 @@ def _body(model: str, prompt: Prompt, dialect: Dialect, *, stream: bool) -> dict
         body["top_p"] = prompt.top_p
     if prompt.top_logprobs is not None and dialect.logprobs:
         body |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
-    if prompt.reply is not None:
-        body |= _reply_form(prompt, prompt.reply, dialect.way)
+    if prompt.form is not None:
+        body |= _reply_form(prompt, prompt.form, dialect.way)
     return body
 
 
-def _reply_form(prompt: Prompt, reply: type, mode: str) -> dict[str, Any]:
-    """Return the fields that ask for a reply of this type."""
-    schema = msgspec.Raw(fill_nonce(encoded_schema(reply, prompt.nonce is not None), prompt.nonce))
-    name = re.sub(r"[^\w-]", "_", reply.__name__, flags=re.ASCII)[:64]
+def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:
+    """Return the fields that ask for a reply of this form."""
+    schema = msgspec.Raw(prompt.schema or b"null")
+    name = re.sub(r"[^\w-]", "_", form.__name__, flags=re.ASCII)[:64]
     match mode:
         case "json_schema":
-            form = {"name": name, "strict": True, "schema": schema}
-            return {"response_format": {"type": "json_schema", "json_schema": form}}
+            asked = {"name": name, "strict": True, "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": asked}}
         case "tool":
             return {
                 "tools": [{"type": "function", "function": {"name": name, "parameters": schema}}],

@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.config import Sampling
 from ragstone.errors import ModelError, harmless
+from ragstone.llm.schema import sent_schema
 from ragstone.records import Status, Usage, checked_usage, figure_of
 
 MOST_TOP = 20
@@ -97,6 +98,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """One call to a model.
 
     reply: the type that the reply must have (a msgspec Struct or a pydantic model); None for free text.
+    held_to: the type whose schema the model is held to, where `reply` speaks of the row (of its ids, of how
+    many there are): one that is the same for all rows. Whatever it lets pass is checked by `reply`.
     nonce: if given, the reply must carry it in a field `nonce`, so that a text which the model merely
     quotes can never be taken for its verdict. sample: number of the draw, when one prompt is asked
     several times at a temperature above 0. top_logprobs: if given, how many of the likeliest tokens the
@@ -112,6 +115,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: tuple[Message, ...]
     reply: type | None = None
+    held_to: type | None = None
     nonce: str | None = None
     max_tokens: int | None = 1024
     temperature: float | None = None
@@ -131,6 +135,16 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     def limit(self) -> int | None:
         """The most tokens that the model may say and think; None for no limit."""
         return None if self.max_tokens is None else self.max_tokens + self.room
+
+    @property
+    def form(self) -> type | None:
+        """The type whose schema the model is held to."""
+        return self.held_to or self.reply
+
+    @property
+    def schema(self) -> bytes | None:
+        """The JSON Schema that is sent, see sent_schema; None for free text."""
+        return None if self.form is None else sent_schema(self.form, self.nonce is not None)
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,5 +1,9 @@
 """The type of a reply -> the JSON Schema that the model is held to; and its text -> the one reply in it.
 
+What a type declares and what is sent of it differ. Sent is one schema for all rows, of the few keywords that
+every strict mode takes (docs/models.md has the table): no bounds, and nothing of the row, its nonce included.
+Both are checked here, when the reply is read.
+
 What comes back is never a guess. Models wrap JSON in prose, in fences and in `<think>` blocks, and quote the
 text under test, which may itself hold JSON. So every object of the reply is looked at, and it must be clear
 which one is meant: several that differ, or one that is cut off beside a whole one, fail closed.
@@ -15,6 +19,20 @@ import msgspec
 
 NONCE_SLOT = "nonce-of-the-row"
 UNBINDING = frozenset({"title", "description", "default"})
+# What OpenAI's, Anthropic's, Gemini's and vLLM's strict modes all take; tests/llm/strict_modes.toml says why.
+KEYWORDS = frozenset(
+    {"type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$ref", "$defs"}
+    | {"description"}
+)
+# What one of them refuses, and what can be checked in the reply instead.
+CHECKED_BY_US = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    | {"minLength", "maxLength", "pattern", "format", "contentEncoding"}
+    | {"minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"}
+    | {"examples", "discriminator"}
+)
+MOST_LISTED = 21  # whole numbers of a scale that are listed, since its bounds are not sent
+NONCE_FIELD = {"type": "string", "description": "the code that the user's message ends with"}
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 # Some chat templates open the block themselves, so that the reply only closes it.
@@ -29,10 +47,10 @@ class ReplyError(ValueError):
 
 @functools.lru_cache(maxsize=256)
 def schema_of(reply: type, with_nonce: bool) -> dict[str, Any]:
-    """Return the JSON Schema of a reply type: an object whose fields are all required, no others allowed.
+    """Return all that a reply type declares: an object whose fields are all required, no others allowed.
 
-    with_nonce: a first field `nonce` is added, an `enum` of one member that stands for NONCE_SLOT.
-    A pydantic model is accepted without our depending on pydantic.
+    with_nonce: a first field `nonce` is added, an `enum` of one member, NONCE_SLOT: so the keys of the ledger
+    have it since its first version. A pydantic model is accepted without our depending on pydantic.
     """
     if hasattr(reply, "model_json_schema"):
         schema: dict[str, Any] = reply.model_json_schema()
@@ -42,22 +60,50 @@ def schema_of(reply: type, with_nonce: bool) -> dict[str, Any]:
         root = definitions.pop(str(ref.get("$ref", "")).rpartition("/")[2], ref)
         schema = {**root, "$defs": definitions} if definitions else dict(root)
     schema = _closed(schema)
-    if with_nonce:
-        nonce = {"type": "string", "enum": [NONCE_SLOT]}
-        schema["properties"] = {"nonce": nonce, **schema["properties"]}
-        schema["required"] = ["nonce", *schema["required"]]
-    return schema
+    return add_nonce(schema, {"type": "string", "enum": [NONCE_SLOT]}, with_nonce)
 
 
 @functools.lru_cache(maxsize=256)
 def encoded_schema(reply: type, with_nonce: bool) -> bytes:
-    """Return the schema as JSON, once for each type: the nonce is spliced in by fill_nonce."""
+    """Return what a type declares as JSON, once for each type: a part of the ledger's key, never sent."""
     return msgspec.json.encode(schema_of(reply, with_nonce))
 
 
-def fill_nonce(schema: bytes, nonce: str | None) -> bytes:
-    """Return the encoded schema with this row's nonce in its place."""
-    return schema.replace(NONCE_SLOT.encode(), nonce.encode()) if nonce else schema
+@functools.lru_cache(maxsize=256)
+def sent_schema(reply: type, with_nonce: bool) -> bytes:
+    """Return the schema that a model is held to, as JSON: the same for all rows, of KEYWORDS alone.
+
+    What users' own types have beyond those, and what cannot be left to the reader, stays as it is: an
+    endpoint that refuses it is asked in another way.
+    """
+    return msgspec.json.encode(add_nonce(_strict(schema_of(reply, False)), NONCE_FIELD, with_nonce))
+
+
+def add_nonce(schema: dict[str, Any], field: dict[str, Any], with_nonce: bool = True) -> dict[str, Any]:
+    """Return the schema with this first field `nonce`, or without one."""
+    if not with_nonce:
+        return schema
+    properties = {"nonce": field, **schema["properties"]}
+    return schema | {"properties": properties, "required": ["nonce", *schema["required"]]}
+
+
+def _strict(node: Any) -> Any:
+    """Return the schema without what CHECKED_BY_US names; a short scale of whole numbers is listed."""
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    renamed = {{"oneOf": "anyOf"}.get(key, key): value for key, value in node.items()}
+    strict = {key: _strict(value) for key, value in renamed.items() if key not in CHECKED_BY_US}
+    for table in ("properties", "$defs"):  # their keys are names of fields and types, whatever they read
+        if table in node:
+            strict[table] = {name: _strict(inner) for name, inner in node[table].items()}
+    if "const" in strict:
+        strict["enum"] = [strict.pop("const")]
+    low, high = node.get("minimum"), node.get("maximum")
+    if node.get("type") == "integer" and low is not None and high is not None and high - low < MOST_LISTED:
+        strict["enum"] = list(range(low, high + 1))
+    return strict
 
 
 def validate(found: dict[str, Any], reply: type, nonce: str | None) -> Any:

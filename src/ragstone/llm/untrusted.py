@@ -146,19 +146,21 @@ def fenced_prompt(
     reply: type,
     nonce: str,
     max_tokens: int,
+    held_to: type | None = None,
     sample: int = 0,
     temperature: float | None = None,
 ) -> Prompt:
     """Return the call that shows texts from outside, each between tags of its name.
 
     told: what to do, and that the texts are material (see MATERIAL). form: the reply in words, its first
-    field the nonce. nonce: of the row, see row_nonce.
+    field the nonce. nonce: of the row, see row_nonce. held_to: see Prompt.
     """
     texts = "\n\n".join(fence(name, text, nonce) for name, text in shown.items())
     system = f"{told}\n\nReply with one JSON object and nothing else: {form}"
     return Prompt(
         messages=(Message("system", system), Message("user", f'{texts}\n\nThe code is "{nonce}".')),
         reply=reply,
+        held_to=held_to,
         nonce=nonce,
         max_tokens=max_tokens,
         sample=sample,

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -93,10 +93,10 @@ class RerankPrompt(Section, frozen=True, kw_only=True):
     source: str = ""
 
 
-class _OrderReply(Protocol):
-    """The reply: numbers of passages, best first."""
+class _OrderReply(msgspec.Struct, frozen=True):
+    """What a model is held to, however many passages it is shown: their numbers, best first."""
 
-    ranking: list[int]
+    ranking: Annotated[list[int], msgspec.Meta(min_length=1, max_length=WINDOW)]
 
 
 async def order_by_model(model: str, deps: RetrieverDeps) -> Reorder:
@@ -169,6 +169,7 @@ def render(prompt: RerankPrompt, question: str, passages: Sequence[str], secret:
         {f"passage {number}": text for number, text in enumerate(passages, 1)} | {"question": question},
         form='{"nonce": the code, "ranking": [numbers, best first]}',
         reply=_order_of(len(passages)),
+        held_to=_OrderReply,
         nonce=nonce,
         max_tokens=_reply_tokens(len(passages)),
     )

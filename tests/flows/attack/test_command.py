@@ -2,7 +2,7 @@ import json
 
 import pytest
 from tests.support.command import ragstone
-from tests.support.scripts import always, prompt_of, say, schema_in
+from tests.support.scripts import always, nonce_in, prompt_of, say
 
 import ragstone as ragstone_package
 from ragstone.records import Answer, Judgement
@@ -13,9 +13,7 @@ RELEVANCE = ("attack", "--judge", "relevance", "--model", "openai/fake")
 
 def verdict(body: dict[str, object], *, true: bool, reason: str = "as it is") -> str:
     """Return a reply of the judge `relevance`."""
-    schema = schema_in(body) or {}
-    [nonce] = schema["properties"]["nonce"]["enum"]
-    return json.dumps({"nonce": nonce, "reason": reason, "verdict": true})
+    return json.dumps({"nonce": nonce_in(body), "reason": reason, "verdict": true})
 
 
 def gullible(body: dict[str, object]) -> str:
@@ -192,8 +190,7 @@ def test_position_is_measured_on_a_judge_that_compares_two_answers(project, fake
     first = {"nonce": None, "reason": "the first is better", "better": "1"}
 
     def always_first(body):
-        [nonce] = schema_in(body)["properties"]["nonce"]["enum"]
-        return json.dumps(first | {"nonce": nonce})
+        return json.dumps(first | {"nonce": nonce_in(body)})
 
     fake_openai.script = always_first
     ran = ragstone("attack", "--judge", "pairwise", "--model", "openai/fake", "--probe", "position")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.scripted_writer import write_questions
-from tests.support.scripts import Body, schema_in
+from tests.support.scripts import Body, nonce_in, schema_in
 
 from ragstone.config import choose
 from ragstone.dataset.placing import place_evidence
@@ -141,7 +141,7 @@ def test_a_build_asks_for_the_names_of_each_document(fake_openai, tmp_path):
         if "names" not in fields:
             return write_questions(body)
         names = [{"old": "Ada Lovelace", "new": "Mira Tolvane"}, {"old": "1843", "new": "1863"}]
-        return msgspec.json.encode({"nonce": fields["nonce"]["enum"][0], "names": names}).decode()
+        return msgspec.json.encode({"nonce": nonce_in(body), "names": names}).decode()
 
     fake_openai.script = script  # type: ignore[assignment]
     text = "The engine was described by Ada Lovelace in 1843 for a journal. Readers praised Lovelace for it."

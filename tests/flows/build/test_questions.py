@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripted_writer import write_questions, writer
-from tests.support.scripts import Body, always, fail, fenced, in_turn, prompt_of, say, schema_in
+from tests.support.scripts import Body, always, fail, fenced, in_turn, nonce_in, prompt_of, say, schema_in
 
 from ragstone.config import BuildSection, ModelSettings, Settings, choose
 from ragstone.dataset.placing import place_evidence
@@ -147,7 +147,7 @@ def test_book_closed_drops_what_the_model_knows(fake_openai, tmp_path):
         if set(fields) == {"nonce", "answer"}:
             known = "Farmers" in fenced("question", prompt_of(body))
             said = "the second half of October" if known else "I do not know"
-            return msgspec.json.encode({"nonce": fields["nonce"]["enum"][0], "answer": said}).decode()
+            return msgspec.json.encode({"nonce": nonce_in(body), "answer": said}).decode()
         return write_questions(body)
 
     fake_openai.script = script  # type: ignore[assignment]

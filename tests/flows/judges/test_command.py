@@ -97,8 +97,7 @@ def test_show_prints_the_prompt_as_the_model_gets_it(folder):
     assert "rubric@scale=0-10,shots=1, version 1" in ran.out
     assert prompt["schema"]["properties"]["correctness_score"] == {
         "type": "integer",
-        "minimum": 0,
-        "maximum": 10,
+        "enum": list(range(11)),
     }
 
 

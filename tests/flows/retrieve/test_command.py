@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_retriever import serving
-from tests.support.scripts import Said, schema_in
+from tests.support.scripts import Said, nonce_in, prompt_of, schema_in
 
 from ragstone.records import Answer, Chunk, Document, Evidence, Question, Ranking, RankingItem
 from ragstone.tables import read_rows, write_rows
@@ -232,9 +232,8 @@ def reranking(corpus, fake_openai):
     """Settings with a reranker that asks the fake endpoint, which turns every list around."""
 
     def turned(body):
-        schema = schema_in(body)["properties"]
-        n = schema["ranking"]["maxItems"]
-        return json.dumps({"nonce": schema["nonce"]["enum"][0], "ranking": list(range(n, 0, -1))})
+        n = prompt_of(body).count("</passage ")
+        return json.dumps({"nonce": nonce_in(body), "ranking": list(range(n, 0, -1))})
 
     fake_openai.script = turned
     (corpus / "ragstone.toml").write_text(

@@ -2,7 +2,7 @@ import json
 
 import pytest
 from tests.support.command import ragstone
-from tests.support.scripts import schema_in
+from tests.support.scripts import nonce_in
 
 from ragstone.records import Chunk, Document
 from ragstone.tables import read_rows, write_rows
@@ -61,8 +61,7 @@ def test_rows_over_the_budget_end_with_exit_code_4(corpus, fake_openai):
 
 def test_unparsable_rows_end_with_exit_code_5_if_that_is_asked(corpus, fake_openai):
     def outside(body):
-        nonce = schema_in(body)["properties"]["nonce"]["enum"][0]
-        return json.dumps({"nonce": nonce, "reason": "so", "crop": ["rye"]})
+        return json.dumps({"nonce": nonce_in(body), "reason": "so", "crop": ["rye"]})
 
     fake_openai.script = outside
     command = ("tag", "d.jsonl", "--tags", "tags.toml", "--model", "openai/fake")

@@ -6,7 +6,7 @@ import json
 import msgspec
 import pytest
 from tests.support.monitor_store import fill, row
-from tests.support.scripts import prompt_of, say, schema_in
+from tests.support.scripts import nonce_in, prompt_of, say
 
 from ragstone.config import DocumentsSection, MonitorSection, Settings
 from ragstone.errors import DataError
@@ -68,9 +68,8 @@ def test_questions_whose_log_names_no_document_get_the_nearest_of_the_corpus(tmp
 
 
 def name_it(body):
-    nonce = schema_in(body)["properties"]["nonce"]["enum"][0]
     name = "Worms of goats" if "worms" in prompt_of(body) else "Lime for fields"
-    return say(json.dumps({"nonce": nonce, "reason": "They ask so.", "name": name}))
+    return say(json.dumps({"nonce": nonce_in(body), "reason": "They ask so.", "name": name}))
 
 
 def test_a_model_names_what_most_people_asked(fake_openai, tmp_path):

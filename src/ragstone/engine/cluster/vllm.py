@@ -16,7 +16,6 @@ from ragstone.errors import ModelError
 from ragstone.llm.models import IN_ROUNDS
 from ragstone.llm.prompt import Alternative, Completion, Prompt, Token
 from ragstone.llm.rounds import AnsweredCall
-from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.records import told_usage
 
 BATCH = 64
@@ -91,9 +90,8 @@ def row_of(place: int, prompt: Prompt) -> Row:
         sampling["seed"] = prompt.sample
     if prompt.top_logprobs is not None:
         sampling["logprobs"] = prompt.top_logprobs
-    if prompt.reply is not None:
-        schema = fill_nonce(encoded_schema(prompt.reply, prompt.nonce is not None), prompt.nonce)
-        sampling["structured_outputs"] = {"json": schema.decode()}
+    if prompt.schema is not None:
+        sampling["structured_outputs"] = {"json": prompt.schema.decode()}
     messages = [{"role": one.role, "content": one.content} for one in prompt.messages]
     return {"place": place, "messages": messages, "sampling_params": sampling}
 

@@ -19,7 +19,6 @@ from ragstone.judging.fields import Example, JudgeFields
 from ragstone.judging.leaves import models_of
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.llm import Prompt, Reply
-from ragstone.llm.schema import schema_of
 from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Answer, Judgement
 from ragstone.report.summary import Calls
@@ -99,7 +98,7 @@ def prompts_of(judge: Judge) -> list[ShownTrial]:
 def _shown(prompt: Prompt) -> ShownTrial:
     return ShownTrial(
         messages=[{"role": message.role, "content": message.content} for message in prompt.messages],
-        schema=schema_of(prompt.reply, prompt.nonce is not None) if prompt.reply else None,
+        schema=None if prompt.schema is None else msgspec.json.decode(prompt.schema),
         temperature=prompt.default_temperature if prompt.temperature is None else prompt.temperature,
         max_tokens=prompt.max_tokens,
     )
