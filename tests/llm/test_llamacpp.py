@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib.util
-import re
 import subprocess
 import sys
 import threading
@@ -28,7 +27,9 @@ from ragstone.llm import (
     llamacpp,
     resolve_gguf,
 )
-from ragstone.llm.llamacpp import MOST_CHARACTERS, MOST_ITEMS, OnChunk, _body, _gather, fingerprint
+from ragstone.llm.llamacpp import MOST_CHARACTERS, MOST_ITEMS, OnChunk, _bind, _body, _gather, fingerprint
+from ragstone.llm.prompt import Completion
+from ragstone.llm.schema import parse_reply
 
 MODEL = "llamacpp/smollm2-135m"
 WORD = prompt("Say a word.", nonce=None, reply=None, max_tokens=4)
@@ -49,8 +50,27 @@ def test_the_schema_is_bounded_so_that_a_small_model_ends():
     assert form["properties"]["statements"]["maxItems"] == MOST_ITEMS
     assert form["properties"]["statements"]["items"]["maxLength"] == MOST_CHARACTERS
     assert form["properties"]["label"] == {"enum": ["a", "b"]}
-    assert re.fullmatch(form["properties"]["nonce"]["pattern"], NONCE)
-    assert NONCE not in str(form)  # one grammar for all rows
+    assert list(form["properties"]) == ["statements", "label"]  # nothing of the row: one grammar for all
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"label": "yes"',  # cut off
+        'Here it is: {"label": "yes"}',
+        '{"label": "yes"} {"label": "no"}',
+        '{"nonce": "another", "label": "yes"}',
+        "[" * 100_000,
+    ],
+)
+def test_only_what_the_grammar_lets_a_model_say_gets_the_nonce(text):
+    said = Completion(text=text)
+    assert _bind(said, NONCE) is said
+    bound = _bind(Completion(text=' {"label": "yes"}\n'), NONCE)
+    assert parse_reply(bound.text, Label, NONCE) == Label("yes")
 
 
 def test_a_cancelled_generation_stops_at_its_next_token_and_frees_its_thread():

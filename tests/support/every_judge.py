@@ -81,7 +81,9 @@ def answer_in_any_form(body: Body) -> "Said | str":
     if not body.get("top_logprobs"):
         return fit_schema(body)
     likely = (sum(map(ord, str(body["messages"][-1]["content"]))) % 90 + 5) / 100
-    top = [{"token": word, "logprob": log(share)} for word, share in (("yes", likely), ("no", 1 - likely))]
+    top: list[dict[str, Any]] = [
+        {"token": word, "logprob": log(share)} for word, share in (("yes", likely), ("no", 1 - likely))
+    ]
     first = max(top, key=lambda token: token["logprob"])
     choice = {
         "index": 0,

@@ -278,9 +278,9 @@ def _event(chunk: dict[str, Any]) -> bytes:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[FakeOpenAI]:
-    """Give a server that runs in a thread of this process."""
-    fake = FakeOpenAI()
+def serving(of: FakeOpenAI | None = None) -> Iterator[FakeOpenAI]:
+    """Give a server that runs in a thread of this process. of: one of another kind."""
+    fake = of or FakeOpenAI()
     ready, stop = threading.Event(), asyncio.Event()
     loops: list[asyncio.AbstractEventLoop] = []
 

