@@ -3,13 +3,16 @@
 An endpoint that behaves like today's reasoning models (it takes `max_completion_tokens`, no temperature, and
 thinks for 700 tokens, for 3,000 at one prompt in ten) is asked by every judge that ships and asks a model.
 Then a run is made that an endpoint cuts off at 200 tokens, whatever it is asked for, and once more after that
-is mended.
+is mended. Last, 300 prompts are asked at once of endpoints of many kinds, each of which refuses or cuts off the
+usual request in its own way: how many requests that takes while nothing is known of the model, and when it is.
 """
 
 import argparse
+import asyncio
 import contextlib
 import hashlib
 import json
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -22,12 +25,18 @@ from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import ModelError
 from ragstone.flows.judge.judging import judge_sheet
 from ragstone.judging import judge_names
+from ragstone.llm import Reply, open_door
+from ragstone.llm.providers import providers
+from ragstone.llm.response_store import MemoryLedger
 from ragstone.records import Answer, Context, Judgement
 from ragstone.stages.judge import load_judges
 from ragstone.tables import read_rows, write_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
 
+from tests.support.dialects import DIALECTS
+from tests.support.dialects.server import KEY, Bench, Dialect, serving_dialects
+from tests.support.doors import prompt
 from tests.support.fake_openai import FakeOpenAI, serving
 from tests.support.scripts import Said, fail, fit_schema, prompt_of
 
@@ -144,14 +153,43 @@ def mended_table(folder: Path, fake: FakeOpenAI, n_rows: int) -> None:
     print(f"what the first run said: {error}")
 
 
+async def ask_all(bench: Bench, dialect: Dialect, folder: Path, n_rows: int) -> tuple[int, int]:
+    """Return how many requests one command makes for so many prompts, and how many of them have a reply."""
+    bench.requests.clear()
+    ledger = MemoryLedger()
+    async with open_door(dialect.model, bench.settings(dialect), ledger, memory=folder) as door:
+        asked = (door.ask(prompt(f"Judge row one {n}.")) for n in range(n_rows))
+        replies = await asyncio.gather(*asked, return_exceptions=True)
+    return len(bench.requests), sum(isinstance(reply, Reply) for reply in replies)
+
+
+def requests_table(folder: Path, n_rows: int) -> None:
+    """Print how many requests so many prompts take, of each kind of endpoint."""
+    for provider in providers().values():
+        for name in provider.keys[:1]:
+            os.environ[name] = KEY
+    print(f"{'requests for ' + str(n_rows) + ' prompts':34}{'unknown':>10}{'known':>8}{'replies':>9}")
+    with serving_dialects() as bench:
+        for dialect in DIALECTS:
+            if dialect.status != "scored" or dialect.ask:
+                continue
+            own = folder / dialect.name
+            n_first, n_replies = asyncio.run(ask_all(bench, dialect, own, n_rows))
+            n_again, n_more = asyncio.run(ask_all(bench, dialect, own, n_rows))
+            print(f"{dialect.name:34}{n_first:>10}{n_again:>8}{min(n_replies, n_more):>9}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=60)
+    parser.add_argument("--prompts", type=int, default=300)
     options = parser.parse_args()
     with serving() as fake, tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
         judges_table(Path(folder) / "judges", fake, options.rows)
         print()
         mended_table(Path(folder) / "mended", fake, options.rows)
+        print()
+        requests_table(Path(folder) / "requests", options.prompts)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,7 @@ class Session:
             wrap=None if forecaster is None else forecaster.listen,
             batch_progress=self._bar if how.batch else None,
             process=self._process,
+            memory=settings.path(".ragstone") if forecaster is None and worker is None else None,
         )
 
     def forecast(self) -> Forecast:

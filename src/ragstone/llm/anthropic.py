@@ -83,7 +83,7 @@ async def open_anthropic(
             stream=call,
             concurrency=concurrency,
             price=list_price(base_url, model),
-            dialect=dialect.copy,
+            dialect=dialect,
         )
 
 

@@ -1,5 +1,6 @@
 """The models that can be named here, of whom nobody is asked; and what one does, found out by asking it."""
 
+import contextlib
 import datetime
 from pathlib import Path
 from typing import Literal
@@ -10,12 +11,10 @@ from ragstone.config import ModelSettings, Price, Settings, load_settings
 from ragstone.errors import ModelError
 from ragstone.llm.door import Door
 from ragstone.llm.keys import find_key, without_password
+from ragstone.llm.learnt import Entries, Learnt, keep_entry, learnt_in, read_entries
 from ragstone.llm.llamacpp import PACKAGED, cached_models, resolve_gguf
 from ragstone.llm.prompt import CallFailed, Message, Prompt, Reply
 from ragstone.llm.providers import Can, ListPrice, Provider, list_price, list_prices, provider_of, providers
-from ragstone.tables.state import read_state, write_state
-
-FILE = "models.json"
 
 
 class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +60,8 @@ async def probe_model(model: str, door: Door, settings: Settings) -> ModelProbe:
     structured = await _structured(door)
     logprobs = await _with_logprobs(door)
     replies = [reply for reply in (text, structured, logprobs) if reply is not None]
-    dialect = door.endpoint.dialect() if door.endpoint.dialect else None
+    known = door.endpoint.dialect
+    dialect = None if known is None or known.partial else known.copy()
     return ModelProbe(
         model=model,
         address=address_of(model, settings),
@@ -87,14 +87,20 @@ def address_of(model: str, settings: Settings) -> str:
 
 def keep_probe(folder: Path, identity: str, probe: ModelProbe) -> None:
     """Write a probe to the file of this folder; identity: the model as the ledger knows it."""
-    probes = read_probes(folder)
-    probes.pop(identity, None)
-    write_state(folder / FILE, probes | {identity: probe})
+    keep_entry(folder, identity, msgspec.to_builtins(probe))
 
 
 def read_probes(folder: Path) -> dict[str, ModelProbe]:
     """Return what models were found to do, by their names in the ledger, the latest last; {} for no file."""
-    return read_state(folder / FILE, dict[str, ModelProbe], "ragstone doctor") or {}
+    return _probes_in(read_entries(folder))
+
+
+def _probes_in(entries: Entries) -> dict[str, ModelProbe]:
+    found = {}
+    for name, entry in entries.items():
+        with contextlib.suppress(msgspec.ValidationError):  # an entry that only holds what was learnt
+            found[name] = msgspec.convert(entry, ModelProbe)
+    return found
 
 
 class _Verdict(msgspec.Struct):
@@ -175,27 +181,33 @@ class GgufEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelCatalogue(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be named as a model: by provider, in ragstone.toml, as a file of this machine."""
+    """What can be named as a model: by provider, in ragstone.toml, as a file of this machine.
+
+    learnt: what earlier commands of this project learnt of models, by their names in the ledger.
+    """
 
     providers: tuple[ProviderEntry, ...]
     models: tuple[ModelEntry, ...]
     gguf: tuple[GgufEntry, ...]
+    learnt: dict[str, Learnt] = {}
 
 
 def list_models(settings: Settings | None = None) -> ModelCatalogue:
     """Return the models that can be named, whose key is there, and what each is known to do.
 
     settings: default ragstone.toml, if there is one here. Nobody is asked, and no key is in what is returned.
-    Raises ConfigError for wrong settings, DataError for a damaged `.ragstone/models.json`.
+    Raises ConfigError for wrong settings. A damaged `.ragstone/models.json` is ignored with a word.
     """
     settings = settings or load_settings()
     # Of a file that was replaced there may be two probes: the later one counts.
-    probes = {(one.model, one.address): one for one in read_probes(settings.path(".ragstone")).values()}
+    entries = read_entries(settings.path(".ragstone"))
+    probes = {(one.model, one.address): one for one in _probes_in(entries).values()}
     named = dict.fromkeys([*settings.models, *models_named(settings)])
     return ModelCatalogue(
         providers=tuple(_provider(one) for one in providers().values()),
         models=tuple(_model(name, settings.model(name), probes) for name in named),
         gguf=tuple(_gguf_models()),
+        learnt=learnt_in(entries),
     )
 
 

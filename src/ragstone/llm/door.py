@@ -16,13 +16,14 @@ from ragstone.errors import ConfigError
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.call_trace import TracedConversation
 from ragstone.llm.calling import Caller
+from ragstone.llm.learnt import FirstCall, ModelMemory, kind_of
 from ragstone.llm.limits import RUN, RetryPolicy
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
 from ragstone.llm.reasoning import Room, StreamedCall, ThinkingStyle, cut_words, declared_room, was_cut
 from ragstone.llm.response_store import AnyLedger, claimed, superseded_key
 from ragstone.llm.schema import ReplyError, encoded_schema, parse_reply, without_thought
-from ragstone.llm.transport import BrokenOff, Endpoint, Where
+from ragstone.llm.transport import BrokenOff, Endpoint, Rephrase, Where
 
 if TYPE_CHECKING:
     from ragstone.llm.batch import Batches, Progress
@@ -70,6 +71,9 @@ TRANSPORTS: dict[Dialect, Callable[..., AbstractAsyncContextManager[Endpoint]]] 
 }
 
 
+LONGEST_FIRST_S = 60.0  # for the first call, where the model's table has no timeout_s
+
+
 class _KeptFailure(Exception):
     """All that the ledger has for a prompt are replies of an earlier command that were of no use."""
 
@@ -103,11 +107,13 @@ class Door:
         retry_policy: RetryPolicy = RUN,
         name: str = "",
         keep_failures: bool = False,
+        memory: ModelMemory | None = None,
     ) -> None:
         """Make the door to an endpoint.
 
-        name: of the model, as ragstone.toml has it. keep_failures: replies of earlier commands that were of
-        no use are taken as they are; else they are asked for anew.
+        name: of the model, as ragstone.toml has it. memory: what commands learn of it; None where that is not
+        kept. keep_failures: replies of earlier commands that were of no use are taken as they are; else they
+        are asked for anew.
         """
         self.endpoint = endpoint
         self._name = name or endpoint.identity
@@ -120,6 +126,11 @@ class Door:
         self._batches: Batches | Rounds | None = None
         self._style = ThinkingStyle()
         self._room = Room(declared_room(settings), likely=is_reasoner(endpoint.identity))
+        self._memory = memory
+        known: frozenset[str] = frozenset()
+        if memory is not None and endpoint.dialect is not None:
+            known = memory.recall(endpoint.dialect, self._room)
+        self._first = FirstCall(known, settings.timeout_s or LONGEST_FIRST_S)
         self._keep_failures = keep_failures
         self._opened_at = time.time()
         self._caller = Caller(
@@ -399,7 +410,37 @@ class Door:
                 f"--budget in tokens or usd needs a longest reply, and nobody limits those of {self._name}. "
                 "Give max_tokens in its table of [systems], or the budget in calls."
             )
-        send = self.endpoint.send if streamed is None else streamed.send
+        if self.endpoint.dialect is None or streamed is not None:  # a person waits for what is streamed
+            return await self._send_and_keep(key, prompt, streamed, renew=renew)
+        kind = kind_of(prompt)
+        async with self._first.turn(kind) as failed:
+            # Meanwhile the first call may have taught how much room is needed.
+            prompt = msgspec.structs.replace(prompt, room=max(prompt.room, self._room.tokens))
+            completion = await self._send_and_keep(key, prompt, None, renew=renew, failed=failed)
+        if self._memory is not None:
+            self._memory.answered(kind, self.endpoint.dialect, self._room)
+        return completion
+
+    async def _send_and_keep(
+        self,
+        key: bytes,
+        prompt: Prompt,
+        streamed: StreamedCall | None,
+        *,
+        renew: bool,
+        failed: Callable[[CallFailed], None] | None = None,
+    ) -> Completion:
+        """See `_call`. failed: is told of an attempt that shows the endpoint in trouble."""
+        once = self.endpoint.send if streamed is None else streamed.send
+
+        async def send(asked: Prompt) -> Completion:
+            try:
+                return await once(asked)
+            except CallFailed as failure:
+                if failed is not None and failure.retryable and not isinstance(failure, Rephrase):
+                    failed(failure)
+                raise
+
         completion = await self._caller.call(lambda: send(prompt), most_tokens(prompt))
         self._room.learn(prompt, completion)
         wider = self._room.wider(prompt, completion)
@@ -427,11 +468,13 @@ async def open_door(
     offline: bool = False,
     retry_policy: RetryPolicy = RUN,
     keep_failures: bool = False,
+    memory: Path | None = None,
 ) -> AsyncIterator[Door]:
     """Give the door to a model named `transport/model`; `recorded/...` answers from the ledger alone.
 
-    retry_policy: how long an endpoint that fails is tried. keep_failures: see Door. Raises ModelError for a
-    name or a transport that does not exist.
+    retry_policy: how long an endpoint that fails is tried. keep_failures: see Door. memory: the folder in
+    which commands keep what they learn of models; None: nothing is kept. Raises ModelError for a name or a
+    transport that does not exist.
     """
     if model.startswith("recorded/"):
         model, offline, keep_failures = model.removeprefix("recorded/"), True, True
@@ -451,6 +494,7 @@ async def open_door(
             retry_policy=retry_policy,
             name=model,
             keep_failures=keep_failures,
+            memory=None if memory is None else ModelMemory(memory, endpoint.identity, chosen.extra),
         )
 
 

@@ -19,7 +19,7 @@ from ragstone.llm.keys import hide
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
-from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Where, refused_extra
+from ragstone.llm.transport import Dialect, Endpoint, Rephrase, Unreachable, Where, refused_extra
 from ragstone.records import told_usage
 
 DEFAULT_CONCURRENCY = 32  # litellm takes some ms of processor time a call: more at once gain nothing
@@ -37,21 +37,6 @@ FILTERED = {"content_filter", "content_policy_violation"}  # codes of errors tha
 IMPORTING = threading.Lock()
 
 
-class _Form:
-    """How the model is asked for JSON; learnt from its refusals."""
-
-    def __init__(self) -> None:
-        self.mode = 0
-        self.proven = False
-
-    def learn(self, asked: int, prompt: Prompt) -> bool:
-        """Return whether the request may be sent again in a looser form, after a refusal of this one."""
-        if prompt.reply is None or self.proven or asked >= len(MODES) - 1:
-            return False
-        self.mode = max(self.mode, asked + 1)
-        return True
-
-
 @contextlib.asynccontextmanager
 async def open_litellm(
     provider: Provider, model: str, settings: ModelSettings, where: Where
@@ -65,7 +50,7 @@ async def open_litellm(
     model, identity = f"{provider.prefix}{model}", f"{provider.name}/{model}"
     timeout_s = settings.timeout_s or DEFAULT_TIMEOUT_S
     key = os.environ.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
-    form = _Form()
+    dialect = Dialect(modes=MODES, partial=True)
     loaded: list[ModuleType] = []
 
     async def send(prompt: Prompt) -> Completion:
@@ -73,8 +58,8 @@ async def open_litellm(
             raise ModelError(f"{identity}: no key. Set the environment variable {settings.api_key_env}.")
         if not loaded:
             loaded.append(await asyncio.to_thread(_load, model))
-        litellm, asked = loaded[0], form.mode
-        body = _body(prompt, MODES[asked]) | {"model": model, "timeout": timeout_s, "num_retries": 0}
+        litellm, asked = loaded[0], dialect.copy()
+        body = _body(prompt, asked.way) | {"model": model, "timeout": timeout_s, "num_retries": 0}
         body |= {"api_key": key} if key else {}
         body |= {"api_base": settings.base_url} if settings.base_url else {}
         body |= {"extra_headers": _headers(settings, key)} if settings.headers else {}
@@ -92,16 +77,18 @@ async def open_litellm(
                 if field is not None:
                     words = f"{where('extra', field)}: {field!r} of extra was refused. {failure}"
                     raise ModelError(words) from None
-                if form.learn(asked, prompt):
+                if dialect.learn_form(asked, prompt):
                     raise Rephrase(str(failure)) from None
             raise failure from None
-        form.proven = form.proven or prompt.reply is not None
+        dialect.took(asked, prompt)
         return _completion(reply, prompt.top_logprobs, time.perf_counter() - started)
 
     address = f"@{re.sub(r'^https?://([^/@]*@)?', '', settings.base_url)}" if settings.base_url else ""
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     try:
-        yield Endpoint(identity=f"{identity}{address}", send=send, concurrency=concurrency, price=None)
+        yield Endpoint(
+            identity=f"{identity}{address}", send=send, concurrency=concurrency, price=None, dialect=dialect
+        )
     finally:
         for litellm in loaded:
             await litellm.close_litellm_async_clients()

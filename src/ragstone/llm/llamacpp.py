@@ -93,7 +93,7 @@ async def open_llamacpp(
             stream=stream,
             concurrency=concurrency,
             price=Price(input=0, output=0),
-            dialect=Dialect,  # it takes all that is asked for
+            dialect=Dialect(),  # it takes all that is asked for
         )
         in_order = True
     finally:

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragstone.config import ModelSettings, Settings
@@ -49,8 +50,12 @@ class Models:
         wrap: Wrap | None = None,
         batch_progress: "Progress | None" = None,
         process: "Callable[[str], Process] | None" = None,
+        memory: Path | None = None,
     ) -> None:
-        """batch_progress: shows the batches by which all calls go; None where calls are made one by one."""
+        """batch_progress: shows the batches by which all calls go; None where calls are made one by one.
+
+        memory: see open_door.
+        """
         self.budget = budget
         self.offline = offline
         # Name -> the ledger's name of it, the day of a list price; of models that the workers opened.
@@ -64,6 +69,7 @@ class Models:
         self._wrap = wrap
         self._batch_progress = batch_progress
         self._process = process
+        self._memory = memory
         self._doors: dict[str, Door] = {}
         self._batches: list[Batches | Rounds] = []
         self._collecting = False
@@ -181,6 +187,7 @@ class Models:
                 offline=self.offline,
                 retry_policy=self._retry_policy,
                 keep_failures=self._keep_failures,
+                memory=self._memory,
             )
         )
         if self._batch_progress is not None:

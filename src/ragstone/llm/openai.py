@@ -72,7 +72,7 @@ async def open_openai(
             concurrency=concurrency,
             price=list_price(base_url, model),
             wire=_wire(chat, dialect) if "batch" in provider.can else None,
-            dialect=dialect.copy,
+            dialect=dialect,
         )
 
 

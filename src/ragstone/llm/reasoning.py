@@ -82,6 +82,16 @@ class Room:
         self.tokens = declared if declared is not None else START if likely else 0
         self._learns = declared is None
 
+    @property
+    def learnt(self) -> int:
+        """What a later command may take over: 0 where it is declared."""
+        return self.tokens if self._learns else 0
+
+    def recall(self, tokens: int) -> None:
+        """Take over what an earlier command learnt."""
+        if self._learns:
+            self.tokens = max(self.tokens, tokens)
+
     def learn(self, prompt: Prompt, completion: Completion) -> None:
         """Take note of how much a reply took for thought."""
         thought = completion.usage.reasoning

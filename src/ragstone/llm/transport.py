@@ -42,6 +42,8 @@ StreamSend = Callable[[Prompt, OnText], Awaitable[Completion]]
 class Dialect(msgspec.Struct):
     """How one endpoint is asked.
 
+    partial: the transport decides more than is told here. unlearnt: as it was before what an earlier command
+    learnt was taken over; None where nothing was, or where it has been forgotten.
     answered: it took a request, and with it the fields of `extra`. most_tokens: the highest limit that the
     model takes. narrowed: digest of a prompt under way, so long that beside it there is less room -> the
     limit that was left.
@@ -59,6 +61,26 @@ class Dialect(msgspec.Struct):
     answered: bool = False
     most_tokens: int | None = None
     narrowed: dict[int, int] = {}
+    partial: bool = False
+    unlearnt: "Dialect | None" = None
+
+    def recall(self, way: str | None, **learnt: Any) -> None:  # noqa: ANN401 - fields of this struct
+        """Take over what an earlier command learnt; a way to ask for JSON that is not known here is none."""
+        before = copy.copy(self)
+        for name, value in learnt.items():
+            setattr(self, name, value)
+        if way in self.modes:
+            self.mode = self.modes.index(way)
+        self.unlearnt = None if self == before else before
+
+    def _forget(self, asked: "Dialect") -> bool:
+        """Return whether a refused request was asked in a form that was taken over, which is forgotten."""
+        if asked.unlearnt is None:
+            return False
+        if self.unlearnt is not None:
+            for name in self.__struct_fields__:
+                setattr(self, name, getattr(asked.unlearnt, name))
+        return True
 
     @property
     def way(self) -> str:
@@ -94,8 +116,18 @@ class Dialect(msgspec.Struct):
         return (
             self._learn_limit(text, asked, prompt)
             or self._learn_sampling(message, asked, prompt)
+            or self._forget(asked)
             or self._learn_mode(text, asked, prompt)
         )
+
+    def learn_form(self, asked: "Dialect", prompt: Prompt) -> bool:
+        """Return as `learn` does, of a refusal whose words do not tell what it is about."""
+        if self._forget(asked):
+            return True
+        if prompt.reply is None or self.proven_mode is not None or asked.mode >= len(self.modes) - 1:
+            return False
+        self.mode = max(self.mode, asked.mode + 1)
+        return True
 
     def learn_stream(self, message: str, asked: "Dialect") -> bool:
         """Return whether a stream may be asked for again in another form, after a refusal of this one."""
@@ -116,6 +148,9 @@ class Dialect(msgspec.Struct):
         if limit is None or not ABOUT_LIMIT.search(text) or "greater than" in text:
             return False
         found = MODEL_LIMIT.search(text)
+        unknown = asked.unlearnt is not None and asked.unlearnt.tokens_field != asked.tokens_field
+        if unknown and found is None and asked.tokens_field in text and "too large" not in text:
+            return self._forget(asked)
         most = int(next(filter(None, found.groups()))) if found else limit
         if most < limit:
             self.most_tokens = min(most, self.most_tokens or most)
@@ -219,7 +254,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     for this call, ModelError when no call can succeed. stream: does the same for free text, whose pieces it
     passes on as they come; what it passed on is, put together, the completion's text, or the beginning of it
     where an error ends it. None for a transport that cannot. price: what the transport knows of it. wire:
-    None for a transport that has no batch API. dialect: gives what has been learnt of how it is asked, up to
+    None for a transport that has no batch API. dialect: how it is asked, as far as that has been learnt up to
     now; None for a transport that learns nothing of that kind.
     """
 
@@ -229,7 +264,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None
     stream: StreamSend | None = None
     wire: Wire | None = None
-    dialect: Callable[[], Dialect] | None = None
+    dialect: Dialect | None = None
 
 
 @contextlib.contextmanager

@@ -66,6 +66,9 @@ def _show_all(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> None
     if catalogue.models:
         show(_table(["models of ragstone.toml", ""], map(_model_cells, catalogue.models)), "")
     show(_table(["GGUF models, for this process", "", ""], map(_gguf_cells, catalogue.gguf)))
+    if catalogue.learnt:
+        learnt = [[name, f"{one.findings}; learnt {one.day}"] for name, one in catalogue.learnt.items()]
+        show("", _table(["learnt by asking them, kept for 30 days", ""], learnt))
     if cards:
         show("", _table(["measured as judges, on the touchstone suite", ""], map(_card_cells, cards)))
 
