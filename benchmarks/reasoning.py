@@ -3,8 +3,8 @@
 An endpoint that behaves like today's reasoning models (it takes `max_completion_tokens`, no temperature, and
 thinks for 700 tokens, for 3,000 at one prompt in ten) is asked by every judge that ships and asks a model.
 Then a run is made that an endpoint cuts off at 200 tokens, whatever it is asked for, and once more after that
-is mended. Last, 300 prompts are asked at once of endpoints of many kinds, each of which refuses or cuts off the
-usual request in its own way: how many requests that takes while nothing is known of the model, and when it is.
+is mended. Last, 300 prompts are asked at once of endpoints of many kinds, each of which refuses or cuts off
+the usual request in its own way: how many requests that takes of an unknown model, and of a known one.
 """
 
 import argparse

@@ -17,6 +17,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from types import TracebackType
 
 
 class RagstoneError(Exception):
@@ -76,6 +77,21 @@ def explaining(
     except kinds as mistake:
         why = getattr(mistake, "strerror", None) or mistake
         raise error(f"{what} ({why}). {fix}".rstrip()) from None
+
+
+class without_frames(contextlib.ContextDecorator):  # noqa: N801 - used as a function is, as in contextlib
+    """Within the block, or a function so decorated, a mistake of the user's is one exception without frames.
+
+    For what is called from Python: where in Ragstone it was found tells its caller nothing.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(value, RagstoneError):
+            raise value.with_traceback(None) from None
 
 
 @contextlib.contextmanager

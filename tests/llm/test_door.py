@@ -372,9 +372,10 @@ class TestJoining:
 
 class TestCancelling:
     async def test_it_ends_the_request_and_frees_slot_and_reservation(self, fake_openai, tmp_path):
-        fake_openai.script = lambda _body: hang()
         settings, budget = fake_openai.settings(max_concurrency=2), Budget()
         async with opened(settings, tmp_path, fake_openai.model, budget) as door:
+            await door.ask(prompt("the first, which is asked alone"))
+            fake_openai.script = lambda _body: hang()
             tasks = [asyncio.create_task(door.ask(prompt(f"row {n}"))) for n in range(10)]
             await until(lambda: fake_openai.in_flight == 2)
             for task in tasks:
@@ -481,3 +482,22 @@ async def test_a_cost_that_the_endpoint_tells_goes_before_the_price(tmp_path):
         first = await door.ask(prompt(reply=None, nonce=None))
         kept = await door.ask(prompt(reply=None, nonce=None))
     assert (first.cost_usd, kept.cost_usd, budget.usd, door.from_ledger) == (0.5, 0.5, 1.0, 1)
+
+
+@pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
+async def test_a_clock_that_is_set_during_a_run_changes_nothing(jump_s, tmp_path, monkeypatch):
+    """Wall time names days and moments of responses; deadlines, pauses and whose response it is need none."""
+    now = [1_000_000_000.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    with door_to(Model("no verdict").send, tmp_path) as door, pytest.raises(CallFailed, match="no JSON"):
+        await door.ask(prompt())
+    now[0] += 100
+    mended = Model()
+    with door_to(mended.send, tmp_path, caps=Caps(seconds=60)) as door:
+        now[0] += jump_s
+        replies = [await door.ask(prompt()) for _ in range(3)]
+        replies += await asyncio.gather(*(door.ask(prompt(f"Judge {n}.")) for n in range(3)))
+    assert [reply.value.score for reply in replies] == [2] * 6
+    assert len(mended.asked) == 4  # one for each prompt
+    with door_to(Model("no verdict").send, tmp_path) as door:
+        assert (await door.ask(prompt())).value.score == 2

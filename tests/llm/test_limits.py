@@ -4,7 +4,6 @@ import asyncio
 import email.utils
 import itertools
 import random
-import time
 
 import pytest
 from tests.support import still_clock
@@ -22,6 +21,7 @@ from ragstone.llm.limits import (
     Slots,
     backoff_s,
     retry_after_s_of,
+    told_wait,
 )
 from ragstone.llm.transport import AppFailed, Unreachable
 
@@ -267,9 +267,55 @@ class TestRetryAfter:
     def test_headers_tell_it_in_seconds_milliseconds_or_as_a_date(self, headers, seconds):
         assert retry_after_s_of(headers) == seconds
 
-    def test_a_date_to_come_is_so_far_away(self):
-        date = email.utils.formatdate(time.time() + 100, usegmt=True)
-        assert retry_after_s_of({"Retry-After": date}) == pytest.approx(100, abs=2)
+    def test_a_date_to_come_is_so_far_away(self, monkeypatch):
+        monkeypatch.setattr("ragstone.llm.limits.time.time", lambda: 1_000_000.0)
+        date = email.utils.formatdate(1_000_100.0, usegmt=True)
+        assert retry_after_s_of({"Retry-After": date}) == 100
+
+    @pytest.mark.parametrize("jump_s", [-3600, 3600, 10**9])
+    def test_a_date_counts_from_that_of_the_response_whatever_our_clock_says(self, jump_s, monkeypatch):
+        monkeypatch.setattr("ragstone.llm.limits.time.time", lambda: 1_000_000.0 + jump_s)
+        sent, until = (email.utils.formatdate(at, usegmt=True) for at in (1e6, 1e6 + 30))
+        assert retry_after_s_of({"Date": sent, "Retry-After": until}) == 30
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            "9" * 20,
+            "9" * 400,
+            "inf",
+            "1e400",
+            "Fri, 31 Dec 9999 23:59:59 GMT",
+            "Fri, 31 Dec 9999 23:59:59 -2359",
+        ],
+    )
+    def test_what_nobody_waits_for_is_a_year_or_more(self, odd, monkeypatch):
+        monkeypatch.setattr("ragstone.llm.limits.time.time", lambda: 1_000_000.0)
+        waits_s = retry_after_s_of({"Retry-After": odd})
+        assert waits_s is not None
+        assert waits_s <= 365 * 86_400
+        assert told_wait(waits_s) == "a year or more"
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            "",
+            " ",
+            "-",
+            "-1e400x",
+            "Fri, 99 Foo 2026",
+            "Fri, 31 Dec 99999 00:00:00 GMT",
+            "\x00",
+            "1 2 3",
+            "٣x",
+        ],
+    )
+    def test_what_is_no_date_says_nothing(self, odd):
+        assert retry_after_s_of({"Retry-After": odd}) is None
+
+    def test_a_wait_is_told_in_units_that_people_use(self):
+        seconds = (121, 179.6, 3000, 10_800, 86_400, 3 * 86_400)
+        assert [told_wait(one) for one in seconds] == ["121 s", "180 s", "50 min", "3 h", "24 h", "3 days"]
 
     @pytest.mark.parametrize(
         ("body", "seconds"),

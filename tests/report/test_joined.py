@@ -114,3 +114,12 @@ def test_what_is_no_folder_is_told(tmp_path):
         ragstone.read_run(tmp_path / "nothing")
     with pytest.raises(DataError, match="expected the path of a run folder, got RunSummary"):
         ragstone.read_run(summary_of(JUDGEMENTS))
+
+
+def test_a_run_that_was_read_stands_where_its_path_may(write_run):
+    run = ragstone.read_run(write_run())
+    assert ragstone.write_report(run) == run.folder / "report.html"
+    with pytest.raises(DataError, match="A and B are the same run"):
+        ragstone.compare(run, run.folder)
+    (run.folder / "manifest.json").unlink()
+    assert ragstone.compare(run, list(run.judgements)).metrics

@@ -105,3 +105,10 @@ def test_a_run_is_made_of_settings_or_of_the_path_of_their_file(folder):
     )
     for given in ("rag.toml", folder / "rag.toml", ragstone.load_settings("rag.toml")):
         assert ragstone.run(given, force=True).metrics[0].estimate.value == 1.0
+
+
+def test_texts_are_questions():
+    rows = ragstone.answer(["When is maize sown?", "What is urea?"], system=str.upper)
+    assert [row.answer for row in rows] == ["WHEN IS MAIZE SOWN?", "WHAT IS UREA?"]
+    (asked, _) = ragstone.answer([{"question": "When is maize sown?"}, "What is urea?"], system=str.upper)
+    assert asked.question_id == rows[0].question_id

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from ragstone.errors import without_frames
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -71,12 +73,23 @@ def run_sync(work: Coroutine[Any, Any, Out]) -> Out:
     """Return the result of a coroutine, from a script or from a notebook whose event loop is running.
 
     In a running loop the work gets a loop and a thread of its own, and nothing is patched. Ctrl-C cancels
-    the work and raises KeyboardInterrupt when it has ended; pressed twice, at once.
+    the work and raises KeyboardInterrupt when it has ended; pressed twice, at once. An error that is raised
+    on purpose has no further frames: where it was found tells a user nothing.
     """
+    with without_frames():
+        return asyncio.run(work) if not _in_loop() else _run_beside(work)
+
+
+def _in_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return False
+    return True
+
+
+def _run_beside(work: Coroutine[Any, Any, Out]) -> Out:
+    """See run_sync, in a running loop."""
     # Ctrl-C reaches the main thread alone, which waits below: it needs the task to cancel it from outside.
     inside: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 

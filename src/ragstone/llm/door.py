@@ -133,6 +133,7 @@ class Door:
         self._first = FirstCall(known, settings.timeout_s or LONGEST_FIRST_S)
         self._keep_failures = keep_failures
         self._opened_at = time.time()
+        self._renewed: set[bytes] = set()  # responses that took the place of earlier ones
         self._caller = Caller(
             endpoint.concurrency, settings, budget, self.price, retry_policy, endpoint=endpoint.identity
         )
@@ -315,6 +316,8 @@ class Door:
 
     async def _is_earlier(self, key: bytes) -> bool:
         """Return whether a response is of an earlier command: this one does not ask for its own anew."""
+        if key in self._renewed:  # its moment says nothing where the clock was set back meanwhile
+            return False
         return await self._ledger.find(key, saved=False, since=self._opened_at) is None
 
     def _count(self, completions: Sequence[Completion]) -> None:
@@ -455,6 +458,8 @@ class Door:
                 raise failure.charged(first.usage, first.text) from failure
             self._room.learn(wider, completion)
         await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
+        if renew:
+            self._renewed.add(key)
         return completion
 
 

@@ -222,8 +222,9 @@ class Ledger:
         """Keep the response that gives way to this one under a longer key."""
         key, _, _, moment = row
         before = self._writer.execute(
-            "SELECT model, response, created, checksum FROM responses WHERE key = ? AND created < ?",
-            (key, moment),
+            # Whatever its moment: the clock may have been set back since.
+            "SELECT model, response, created, checksum FROM responses WHERE key = ?",
+            (key,),
         ).fetchone()
         if before is None:
             return

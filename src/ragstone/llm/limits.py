@@ -30,6 +30,7 @@ SPAN = r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(\d{1,6}(?:\.\d{1,9})?)(ms|s)\b"
 IN_BODY = re.compile(
     rf'(?:"retryDelay\\*":\s*\\*"|(?:try again in|retry in) ){SPAN}|retry after (\d{{1,6}}) seconds'
 )
+LONGEST_S = 365 * 86_400.0  # that anybody is told to wait
 LOST_IN_A_ROW = 30  # calls lost after all their attempts, and none answered between them
 
 
@@ -271,19 +272,18 @@ def backoff_s(attempt: int, draw: random.Random) -> float:
 def retry_after_s_of(headers: Mapping[str, str], body: str = "") -> float | None:
     """Return the seconds that an endpoint asks to be left alone for; None where it does not say.
 
-    Told in a header, as milliseconds, seconds or a date, or else in the body of the error.
+    Told in a header, as milliseconds, seconds or a date, or else in the body of the error. A date that is
+    past is 0, and more than a year is a year.
     """
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
-        return millis / 1000
+        return min(millis / 1000, LONGEST_S)
     header = headers.get("Retry-After")
     if header:
         seconds = _number(header)
-        if seconds is not None:
-            return seconds
-        with contextlib.suppress(ValueError):
-            return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-        return None
+        if seconds is None:
+            seconds = _seconds_until(header, headers.get("Date"))
+        return None if seconds is None else min(seconds, LONGEST_S)
     said = IN_BODY.search(body)
     if said is None:
         return None
@@ -293,6 +293,34 @@ def retry_after_s_of(headers: Mapping[str, str], body: str = "") -> float | None
         + 60 * float(minutes or 0)
         + float(amount or alone) / (1000 if unit == "ms" else 1)
     )
+
+
+def _seconds_until(date: str, sent: str | None) -> float | None:
+    """Return how long it is until a date of HTTP, None where it is none.
+
+    sent: the date of the response. It counts before our own clock, which may be wrong, or set back meanwhile.
+    """
+    until = _moment(date)
+    if until is None:
+        return None
+    now = _moment(sent or "")
+    return max(0.0, until - (time.time() if now is None else now))
+
+
+def _moment(date: str) -> float | None:
+    try:
+        return email.utils.parsedate_to_datetime(date).timestamp()
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def told_wait(seconds: float) -> str:
+    """Return a wait in words: `90 s`, `2 h`, `a year or more`."""
+    if seconds >= LONGEST_S:
+        return "a year or more"
+    units = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"))
+    size, unit = next(((size, unit) for size, unit in units if seconds >= 3 * size), (1.0, "s"))
+    return f"{seconds / size:.0f} {unit}"
 
 
 def _number(text: str | None) -> float | None:

@@ -16,6 +16,7 @@ import msgspec
 from ragstone.config import ModelSettings
 from ragstone.errors import ModelError, optional_package
 from ragstone.llm.keys import hide
+from ragstone.llm.limits import retry_after_s_of, told_wait
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
@@ -200,12 +201,13 @@ def _failure(model: str, mistake: Exception, key: str) -> ModelError:
 
 def _rate_limited(mistake: Exception, words: str) -> CallFailed:
     headers = getattr(mistake, "litellm_response_headers", None) or {}
-    try:
-        retry_after_s = max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
+    known = {name: str(value) for name, value in headers.items()}
+    told = {"Retry-After": known.get("retry-after", ""), "Date": known.get("date", "")}
+    retry_after_s = retry_after_s_of(told)
+    if retry_after_s is None:
         return CallFailed("rate_limited", words, retryable=True)
     if retry_after_s > PATIENCE_S:
-        return CallFailed("rate_limited", f"{words} (wait {retry_after_s:.0f} s)")
+        return CallFailed("rate_limited", f"{words} (wait {told_wait(retry_after_s)})")
     return CallFailed("rate_limited", words, retryable=True, retry_after_s=retry_after_s)
 
 

@@ -15,7 +15,7 @@ import msgspec
 from ragstone.config import ModelSettings
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm.keys import find_key, hide, passwords_in, without_password
-from ragstone.llm.limits import retry_after_s_of
+from ragstone.llm.limits import retry_after_s_of, told_wait
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.providers import Provider
 from ragstone.llm.transport import BadRequest, Unreachable
@@ -288,9 +288,10 @@ def raise_for(site: Site, status: int, headers: Mapping[str, str], content: byte
         )
     retry_after_s = retry_after_s_of(headers, raw)
     patient = retry_after_s is None or retry_after_s <= PATIENCE_S
+    wait = "" if retry_after_s is None or patient else f" (wait {told_wait(retry_after_s)})"
     raise CallFailed(
         "rate_limited" if status in (429, 498) else "error",
-        f"{site.name}: HTTP {status}: {words}" + ("" if patient else f" (wait {retry_after_s:.0f} s)"),
+        f"{site.name}: HTTP {status}: {words}{wait}",
         retryable=patient and status in RETRYABLE,
         retry_after_s=retry_after_s if patient else None,
     )

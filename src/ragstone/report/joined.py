@@ -206,6 +206,10 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
         """
         return joined(self.content)
 
+    def __fspath__(self) -> str:
+        """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""
+        return str(self.folder)
+
     def __repr__(self) -> str:
         return f"<run {self.summary.name!r} in {self.folder}>"
 

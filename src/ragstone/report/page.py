@@ -1,5 +1,6 @@
 """A run folder -> report.html, one file that opens anywhere, and report.md for a pull request."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,14 +20,15 @@ from ragstone.report.wording import STATUS_WORDS, caution, count, plural
 SCRIPTS = ("rows.js", "elements.js", "thread.js", "opened.js", "filter.js", "line.js", "list.js")
 
 
-def write_report(run: Path, *, bounds: bool = False) -> Path:
+def write_report(run: "os.PathLike[str] | str", *, bounds: bool = False) -> Path:
     """Write report.html into a run folder, in place of one that is there, and return its path.
 
-    bounds: as of render_run.
+    run: its path, or what `read_run` returns. bounds: as of render_run.
 
     Reads summary.json, where every number comes from, and the files of rows beside it, of which only
     judgements.jsonl must be there. Raises DataError, saying what to do, when one is missing or wrong.
     """
+    run = Path(run)
     return put_page(run / "report.html", render_run(read_run(run), read_asked(run), bounds=bounds))
 
 

@@ -4,12 +4,12 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, SessionOptions, run_in_session
-from ragstone.errors import DataError
+from ragstone.errors import DataError, without_frames
 from ragstone.judging.conversation import every_reply
 from ragstone.judging.leaves import read_no_answer
 from ragstone.llm import parse_caps
@@ -25,8 +25,9 @@ from ragstone.tables import Rows, parse_rows
 LOG = logging.getLogger(__name__)
 
 
+@without_frames()
 def retrieve(
-    questions: Iterable[Question | dict[str, Any]],
+    questions: Iterable[Question | dict[str, Any] | str],
     chunks: Sequence[Chunk],
     *,
     columns: Mapping[str, str] | None = None,
@@ -44,7 +45,7 @@ def retrieve(
 ) -> Rows[Ranking]:
     """Return a ranking of at most k chunks for each question, best first.
 
-    questions: rows, or dicts or a data frame in anybody's columns; columns: field -> column of these.
+    questions: rows, texts, or dicts or a data frame in anybody's columns; columns: field -> column of these.
     documents: those of the chunks; the results of a retriever behind HTTP are placed in them. retriever, k,
     embedder, where, match: in place of those in `settings` (default: ragstone.toml, else `bm25`, 5,
     `packaged` and no filter). budget, deadline, offline: of a reranker that asks a model; a question whose
@@ -71,8 +72,9 @@ def retrieve(
     return run_in_session(chosen, how, work)
 
 
+@without_frames()
 def answer(
-    questions: Iterable[Question | dict[str, Any]],
+    questions: Iterable[Question | dict[str, Any] | str],
     rankings: Sequence[Ranking] = (),
     chunks: Sequence[Chunk] = (),
     *,
@@ -90,7 +92,7 @@ def answer(
 ) -> Rows[Answer]:
     """Return an application's answer to every question, in order.
 
-    questions: rows, or dicts or a data frame in anybody's columns; columns: field -> column of these.
+    questions: rows, texts, or dicts or a data frame in anybody's columns; columns: field -> column of these.
     system: one of `[systems]`, `module:function`, or a Python callable, that of `[answer]` if absent; where
     neither names one, or a prompt is given, the built-in application. rankings, chunks, documents: what the
     built-in application answers from; documents are those that rankings name without a chunk. model, prompt:
@@ -120,6 +122,7 @@ def answer(
     return run_in_session(chosen, how, work)
 
 
+@without_frames()
 def judge(
     answers: Iterable[Answer | dict[str, Any]],
     *,
@@ -170,15 +173,18 @@ def judge(
 
 
 def _questions(
-    given: Iterable[Question | dict[str, Any]], columns: Mapping[str, str] | None
+    given: Iterable[Question | dict[str, Any] | str], columns: Mapping[str, str] | None
 ) -> Sequence[Question]:
-    """Return questions as rows. Raises DataError."""
+    """Return questions as rows; texts are questions too. Raises DataError."""
+    if isinstance(given, list | tuple):
+        given = [{"question": one} if isinstance(one, str) else one for one in given]
     if isinstance(given, Sequence) and not any(isinstance(row, dict) for row in given):
         _check_lists({Question: given})
         return [row for row in given if isinstance(row, Question)]
     if isinstance(given, Iterator):
         _check_lists({Question: given})  # type: ignore[dict-item]  # it says why
-    return parse_rows(given, Question, columns=columns)
+    rows = cast("Iterable[Question | dict[str, Any]]", given)
+    return parse_rows(rows, Question, columns=columns)
 
 
 def _check_lists(given: Mapping[type, Sequence[object]]) -> None:

@@ -110,7 +110,7 @@ AZURE = (
             )
         ),
         status="rate_limited",
-        says="(wait 86400 s)",
+        says="(wait 24 h)",
     ),
     row(
         "azure-stream",

@@ -97,7 +97,7 @@ GATEWAYS = (
             )
         ),
         status="rate_limited",
-        says="(wait 86400 s)",
+        says="(wait 24 h)",
     ),
     row(
         "litellm-rate-limit-of-gemini",
@@ -112,7 +112,7 @@ GATEWAYS = (
             )
         ),
         status="rate_limited",
-        says="(wait 3000 s)",
+        says="(wait 50 min)",
     ),
     row(
         "litellm-temperature",

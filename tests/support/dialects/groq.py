@@ -143,7 +143,7 @@ GROQ = (
         ),
         model="groq/llama-3.3-70b-versatile",
         status="rate_limited",
-        says="(wait 4178 s)",  # 3600 + 9 * 60 + 38.016
+        says="(wait 70 min)",  # 3600 + 9 * 60 + 38.016 s
     ),
     row(
         "groq-rate-limit",

@@ -286,7 +286,7 @@ def message_events(
     text: str, *, thinking: str = "", stop_reason: str = "end_turn", usage: Mapping[str, object] = {}
 ) -> list[bytes]:
     """Return the events of a streamed reply, in the order of https://docs.claude.com/en/api/messages-streaming."""
-    start = {
+    start: dict[str, object] = {
         "type": "message_start",
         "message": {"id": "msg_0", "content": [], "usage": {**usage, "output_tokens": 1}},
     }
@@ -300,13 +300,17 @@ def message_events(
         deltas.append(
             {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": piece}}
         )
-    end = {
+    end: dict[str, object] = {
         "type": "message_delta",
         "delta": {"stop_reason": stop_reason},
         "usage": {"output_tokens": usage.get("output_tokens", 20)},
     }
-    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-    whole = [
+    block: dict[str, object] = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "text", "text": ""},
+    }
+    whole: list[Mapping[str, Any]] = [
         start,
         {"type": "ping"},
         block,
@@ -318,7 +322,7 @@ def message_events(
     return [event(one) for one in whole]
 
 
-def event(data: Mapping[str, object]) -> bytes:
+def event(data: Mapping[str, Any]) -> bytes:
     """Return one event of Anthropic's protocol."""
     return b"event: " + str(data["type"]).encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
 

@@ -1,6 +1,6 @@
 """Ways of an endpoint that several dialects have: thinking, refusing a field, a limit, a form of reply."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from tests.support.dialects.server import (
     Request,
@@ -51,7 +51,7 @@ def thinks(
     return respond
 
 
-def _thought(text: str, where: str, *, cut: bool) -> tuple[object, dict[str, object]]:
+def _thought(text: str, where: str, *, cut: bool) -> tuple[object, dict[str, Any]]:
     match where:
         case "reasoning_content" | "reasoning":
             return text, {where: THOUGHT}

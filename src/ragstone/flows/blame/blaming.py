@@ -1,5 +1,6 @@
 """`ragstone blame`: a finished run -> where its lost points went, as files and as a part of its report."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -171,7 +172,7 @@ class Blamed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def blame(
-    run: Path | str,
+    run: "os.PathLike[str] | str",
     *,
     model: str | None = None,
     judge: str | None = None,
@@ -186,12 +187,12 @@ def blame(
 ) -> BlameSummary:
     """Return where the lost points of a finished run went; files and a new report.html stand in its folder.
 
-    run: a folder that `ragstone run` or `ragstone judge` wrote. model, judge, second, second_model, labels:
-    in place of those of `[blame]`. settings: `[blame]` and the tables of the models (default: ragstone.toml);
-    judges and prompts are those of the run. Beside the second opinion, models are asked about lost points
-    alone. Run again, no finished call is made twice and every file is the same. budget: e.g. `100calls` or
-    `2usd`; deadline: e.g. `30m`. Raises ConfigError and DataError as plan_blame does, ModelError when no call
-    can succeed.
+    run: a folder that `ragstone run` or `ragstone judge` wrote, or what `read_run` returns. model, judge,
+    second, second_model, labels: in place of those of `[blame]`. settings: `[blame]` and the tables of the
+    models (default: ragstone.toml); judges and prompts are those of the run. Beside the second opinion,
+    models are asked about lost points alone. Run again, no finished call is made twice and every file is
+    the same. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`. Raises ConfigError and DataError as
+    plan_blame does, ModelError when no call can succeed.
     """
     chosen = choose_blame(
         settings or load_settings(),

@@ -1,5 +1,6 @@
 """Two run folders, files of judgements, or lists of them -> what the second is against the first."""
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +18,8 @@ from ragstone.retrieval.relevance import same_documents
 from ragstone.stages.given import rows_in
 from ragstone.tables import parse_rows, read_rows
 
-Source = Path | str | Iterable[Judgement | dict[str, Any]]
+Place = os.PathLike[str] | str
+Source = Place | Iterable[Judgement | dict[str, Any]]
 RowT = TypeVar("RowT", Answer, Document, Judgement, Question, Ranking)
 
 
@@ -37,21 +39,23 @@ def compare(
 ) -> Comparison:
     """Return what run B is against run A, metric by metric, paired by question; B is the new one.
 
-    a, b: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
-    all that both have; fewer of them leave more power to each. system_a, system_b: which system of each,
-    where a run has several; without, systems of equal names are compared, else the only one of each.
-    questions: their rows, where the runs hold none: questions of one document are not independent. shared:
-    compare the questions that both have, though either has others. margin: how much worse `gate` lets pass;
-    min_effect: the difference that is worth finding; both as shares of the scale's width. seed: of the
-    intervals and tests. bounds: every mean with failed rows is shown with its worst and best case.
+    a, b: run folders or what `read_run` returns, files of judgements, or judgements. metrics: names of
+    metrics or judges, in place of all that both have; fewer of them leave more power to each. system_a,
+    system_b: which system of each, where a run has several; without, systems of equal names are compared,
+    else the only one of each. questions: their rows, where the runs hold none: questions of one document
+    are not independent. shared: compare the questions that both have, though either has others. margin: how
+    much worse `gate` lets pass; min_effect: the difference that is worth finding; both as shares of the
+    scale's width. seed: of the intervals and tests. bounds: every mean with failed rows is shown with its
+    worst and best case.
 
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
     one run compared with itself; ConfigError for a margin or an effect that is none.
     """
     if _same_place(a, b) and system_a == system_b:
         raise DataError(
-            f"{a}: A and B are the same run, so nothing can differ. Name another one; two systems of one run "
-            "are compared by naming them: system_a and system_b (--system-a NAME --system-b NAME)."
+            f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
+            "differ. Name another one; two systems of one run are compared by naming them: system_a and "
+            "system_b (--system-a NAME --system-b NAME)."
         )
     asked = _questions(questions)
     found = compare_judged(
@@ -69,7 +73,7 @@ def compare(
 
 def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:
     """Return a run as far as it is compared. name: of one that is no file. Raises DataError."""
-    if not isinstance(source, Path | str):
+    if not isinstance(source, os.PathLike | str):
         rows = parse_rows(source, Judgement)
         name = f"{name} ({len(rows):,} judgements)"
         return JudgedRun(name=name, judgements=rows, questions=questions, judges={})
@@ -131,6 +135,6 @@ def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:
 
 
 def _same_place(a: Source, b: Source) -> bool:
-    if not isinstance(a, Path | str) or not isinstance(b, Path | str):
+    if not isinstance(a, os.PathLike | str) or not isinstance(b, os.PathLike | str):
         return False
     return Path(a).resolve() == Path(b).resolve()
