@@ -47,7 +47,8 @@ class Assistant(msgspec.Struct, frozen=True, kw_only=True):
 
     health: part ("model", "knowledge", "log") -> "ok", or what is wrong with it. domain: what it answers
     questions about, and its texts. languages: ISO 639-1 codes that its phrases are written in. The log is
-    written by who serves: it knows ids and the time.
+    written by who serves: it knows ids and the time. quotes: it has no model, and gives sentences of the
+    documents as they are.
     """
 
     respond: Respond
@@ -57,6 +58,7 @@ class Assistant(msgspec.Struct, frozen=True, kw_only=True):
     log: ExchangeLog
     domain: Domain
     languages: tuple[str, ...]
+    quotes: bool = False
 
 
 FIRST = "When does it begin in Nakuru, and how much does it cost next year?"
@@ -117,6 +119,7 @@ async def open_assistant(
             log=log,
             domain=domain,
             languages=LANGUAGES,
+            quotes=model is None,
         )
 
 

@@ -38,6 +38,15 @@ def test_the_sentence_that_answers_is_quoted_with_its_passage(question: str, tex
     assert said.passages == MAIZE
 
 
+def test_a_heading_that_two_quotes_share_is_said_once() -> None:
+    heading = "Sensor Install Tips: "
+    texts = ("Push the sensor into the wet soil.", "Put the sensor into the wet soil.")
+    passages = [replace(MAIZE[0], chunk_id=str(n), text=heading + text) for n, text in enumerate(texts)]
+    said = quoted("How do I put the sensor into the wet soil?", passages=passages)
+    assert all(text.rstrip(".") in said.text for text in texts)
+    assert said.text.count("Sensor Install Tips") == 1
+
+
 def test_what_no_sentence_answers_is_refused_with_the_nearest_passages() -> None:
     said = quoted("Who is the mayor of London?")
     assert (said.kind, said.citations) == ("refusal", ())

@@ -1,6 +1,7 @@
 """The chat page as it is sent: its languages, its texts, and what it may ask for."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import msgspec
@@ -75,6 +76,13 @@ def test_the_page_asks_for_nothing_but_its_own_style_and_script():
     assert not re.search(rb"https?://[a-z]", everything)
     assert b"style=" not in page  # the policy forbids it
     assert "'unsafe" not in POLICY
+
+
+def test_the_page_of_an_assistant_without_a_model_says_that_it_quotes():
+    told = {lang: each.quoting for lang, each in texts(FARM).items()}
+    for lang, text in told.items():
+        pages = (chat_page(FARM, lang, quotes=True), chat_page(FARM, lang))
+        assert [unescape(page.decode()).count(f">{text}<") for page in pages] == [1, 0], lang
 
 
 def test_the_script_never_sets_html():

@@ -26,6 +26,8 @@ FOREIGN = 3  # passages whose sentences are embedded where none is in the langua
 ALIKE = 0.3
 FEWEST = 4  # words: a shorter sentence of another language is a title or a date
 
+MOST_HEADING = 8  # words
+
 Quoted = tuple[str, tuple[Citation, ...]]
 """The text with its marks, and the passages that they are of; an empty text where none answers."""
 
@@ -39,8 +41,10 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     found = _best(question, passages) or await asyncio.to_thread(_alike, question, passages, lang, embed)
     cited: list[int] = []
     said: list[str] = []
+    headings: frozenset[str] = frozenset()
     for sentence, at in found:
         text = _plain(sentence, passages[at], lang)
+        headings, text = _without_heading(text, headings)
         if any(map(str.isalnum, text)) and not speaks_to_model(text):
             cited += [at] if at not in cited else []
             said.append(with_marks(text, [cited.index(at) + 1]))
@@ -83,6 +87,22 @@ def _holds_half(words: Sequence[str], passage: Passage) -> bool:
 def _plain(sentence: str, passage: Passage, lang: str) -> str:
     lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
     return without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
+
+
+def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str], str]:
+    """Return the headings with that of this text, and the text; without it where it was quoted before.
+
+    A heading is a line of its own, or stands before a colon: `Install tips: As with sensors, ...`.
+    """
+    heading, mark, rest = text.partition("\n") if "\n" in text else text.partition(": ")
+    if (
+        not (mark and rest.strip())
+        or len(heading.split()) > MOST_HEADING
+        or any(end in heading for end in ".!?")
+    ):
+        return headings, text
+    name = heading.strip(" :").casefold()
+    return headings | {name}, rest.strip() if name in headings else text
 
 
 def _alike(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> list[tuple[str, int]]:

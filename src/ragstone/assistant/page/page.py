@@ -40,6 +40,7 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     direction: str
     title: str
     tagline: str
+    quoting: str
     welcome: str
     examples: list[str]
     placeholder: str
@@ -102,8 +103,8 @@ def assets() -> dict[str, Asset]:
 
 
 @cache
-def chat_page(domain: Domain, lang: str = DEFAULT_LANGUAGE) -> bytes:
-    """Return the page in a language, in English where it is none of ours."""
+def chat_page(domain: Domain, lang: str = DEFAULT_LANGUAGE, *, quotes: bool = False) -> bytes:
+    """Return the page in a language, in English where it is none of ours. quotes: no model writes answers."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -114,6 +115,7 @@ def chat_page(domain: Domain, lang: str = DEFAULT_LANGUAGE) -> bytes:
     page = template.render(
         lang=lang,
         texts=languages[lang],
+        quotes=quotes,
         languages=languages,
         all_texts=Markup(encoded),  # noqa: S704 - nothing in it can end the element
         # a digest of the assets: a browser keeps them until they change
@@ -152,7 +154,8 @@ async def page(request: AnyRequest, app_state: WithState) -> Response[bytes]:
         "Content-Language": lang,
         "Vary": "Accept-Language, Accept-Encoding",
     }
-    return _packed(request, chat_page(app_state.assistant.domain, lang), "text/html", headers)
+    assistant = app_state.assistant
+    return _packed(request, chat_page(assistant.domain, lang, quotes=assistant.quotes), "text/html", headers)
 
 
 @get("/assets/{name:str}", include_in_schema=False)
