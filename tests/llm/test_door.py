@@ -484,6 +484,13 @@ async def test_a_cost_that_the_endpoint_tells_goes_before_the_price(tmp_path):
     assert (first.cost_usd, kept.cost_usd, budget.usd, door.from_ledger) == (0.5, 0.5, 1.0, 1)
 
 
+async def test_an_endless_reply_is_not_sent_back_whole(tmp_path):
+    model = Model("x" * 3_000_000, verdict())
+    with door_to(model.send, tmp_path) as door:
+        assert (await door.ask(prompt())).value.score == 2
+    assert len(model.asked[1].messages[-2].content) == 100_000
+
+
 @pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
 async def test_a_clock_that_is_set_during_a_run_changes_nothing(jump_s, tmp_path, monkeypatch):
     """Wall time names days and moments of responses; deadlines, pauses and whose response it is need none."""

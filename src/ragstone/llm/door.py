@@ -71,6 +71,7 @@ TRANSPORTS: dict[Dialect, Callable[..., AbstractAsyncContextManager[Endpoint]]] 
 }
 
 
+MOST_QUOTED = 100_000  # characters of an unusable reply that the model is shown again: some reply with 50 MB
 LONGEST_FIRST_S = 60.0  # for the first call, where the model's table has no timeout_s
 
 
@@ -528,5 +529,5 @@ def prompt_key(identity: str, prompt: Prompt, extra: Mapping[str, Any] = {}) -> 
 def _ask_again(prompt: Prompt, said: Completion, mistake: str) -> Prompt:
     """Return the prompt with the model's unusable reply and what was wrong with it."""
     words = f"That reply cannot be used: {mistake}. Reply again, with one JSON object of the form asked for."
-    more = (Message("assistant", said.text or "(nothing)"), Message("user", words))
+    more = (Message("assistant", said.text[:MOST_QUOTED] or "(nothing)"), Message("user", words))
     return msgspec.structs.replace(prompt, messages=prompt.messages + more)
