@@ -118,8 +118,10 @@ class Channel:
             answers = [gone] * len(said)
             if first:
                 self._lost()
-        except Exception as mistake:  # noqa: BLE001 - whoever waits must hear of it, or waits for ever
-            answers = [mistake] * len(said)
+        except Exception as mistake:
+            if not any(waiting for _call, waiting in said):
+                raise
+            answers = [mistake] * len(said)  # whoever waits must hear of it, or waits for ever
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[object], object]]] = {}
         for (_call, waiting), answer in zip(said, answers, strict=True):
             if waiting is not None:
