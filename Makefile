@@ -90,6 +90,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/door.py
 	$(BIN)/python benchmarks/judging.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python -m benchmarks.prefix
 	$(BIN)/python -m pip install -q openai  # to measure beside it
 	$(BIN)/python benchmarks/endurance.py
 	$(BIN)/python -m benchmarks.building
