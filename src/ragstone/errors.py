@@ -111,8 +111,11 @@ _UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 
 
 def harmless(words: str) -> str:
-    """Return the words with U+FFFD for each character that no page, row or terminal should be given."""
-    return _UNRULY.sub("\ufffd", words)
+    """Return the words with U+FFFD for each character that no page, row or terminal should be given.
+
+    A line end of Windows is one of ours.
+    """
+    return _UNRULY.sub("\ufffd", words.replace("\r\n", "\n"))
 
 
 def plural(n: int, noun: str) -> str:

@@ -93,3 +93,15 @@ def test_tiny_sections_are_merged_within_their_parent_and_up_to_the_size():
     assert merged(100, 1) == ["intro\n", "# A\na\n", "## B\nb\n", "### C\nc\n", "## D\nd\n", "# E\ne"]
     # C goes with B, its parent; D, C's uncle, does not.
     assert merged(15, 8) == ["intro\n# A\na\n", "## B\nb\n### C\nc\n", "## D\nd\n", "# E\ne"]
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# **Sow** *now* and `dig`", "Sow now and dig"),
+        ("# 10*10 plots, 2 * 3 kg, 5* hotels", "10*10 plots, 2 * 3 kg, 5* hotels"),
+        ("# The Spitfire`s wings", "The Spitfire`s wings"),
+    ],
+)
+def test_a_sign_that_marks_nothing_stays_in_a_heading(line, title):
+    assert [one.title for one in document_headings(Document(id="a", text=f"{line}\n\nText."))] == [title]

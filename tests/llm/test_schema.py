@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.doors import NONCE, Verdict, verdict
 
-from ragstone.llm.schema import NONCE_FIELD, ReplyError, parse_reply, schema_of, sent_schema, validate
+from ragstone.llm.schema import (
+    NONCE_FIELD,
+    ReplyError,
+    parse_reply,
+    schema_of,
+    sent_schema,
+    validate,
+    without_thought,
+)
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -272,3 +280,17 @@ def test_half_a_surrogate_pair_is_replaced_in_lists_too():
 def test_a_reply_of_very_many_objects_is_refused():
     with pytest.raises(ReplyError, match="more than 1000 JSON objects"):
         parse_reply("so: " + "{}" * 2000, Verdict, NONCE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A `<think>` block is left out of answers too.", "A `<think>` block is left out of answers too."),
+        ("Write '<think>' and '</think>' around it.", "Write '<think>' and '</think>' around it."),
+        ("<think>It says `<think>`.</think>Sow in May.", "Sow in May."),
+        ("It is over: `x`</think>Sow in May.", "Sow in May."),
+        ("<think>never ends `", ""),
+    ],
+)
+def test_a_tag_that_is_spoken_of_is_no_thought(text, said):
+    assert without_thought(text) == said

@@ -21,7 +21,11 @@ _LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|\Z)")
 _FENCE = re.compile(r" {0,3}+(`{3,}+|~{3,}+)(.*+)")
 _ATX = re.compile(r" {0,3}+(#{1,6}+)(?:[ \t]++(.*+)|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
-_MARKUP = re.compile(r"!?\[([^\]]{0,500}+)\]\([^)]{0,2000}+\)|[`*]|\{#[^}]{0,200}+\}")
+# Stars of emphasis stand in pairs at the ends of words: "10*10 plots" and "5* hotels" hold none.
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(?P<stars>\*{1,3}+)(?=[^\s*])(?P<inside>[^*]{1,500}+)(?<!\s)(?P=stars)(?![\w*])"
+)
+_MARKUP = re.compile(r"!?\[([^\]]{0,500}+)\]\([^)]{0,2000}+\)|`{1,3}([^`]{1,500}+)`{1,3}|\{#[^}]{0,200}+\}")
 _PARAGRAPH = re.compile(r" {0,3}(?![>#|]|[-*+] |\d{1,9}[.)] )\S")  # a line that an underline makes a heading
 
 
@@ -111,7 +115,8 @@ def _unclosed(title: str) -> str:
 
 def _plain(title: str) -> str:
     """Return a heading without the marks of links, code and emphasis."""
-    return _MARKUP.sub(lambda found: found[1] or "", title).strip()
+    title = _EMPHASIS.sub(lambda found: found["inside"], title)
+    return _MARKUP.sub(lambda found: found[1] or found[2] or "", title).strip()
 
 
 def sections_of(text: str, headings: Sequence[SectionHeading]) -> list[DocumentSection]:

@@ -34,9 +34,13 @@ CHECKED_BY_US = frozenset(
 MOST_LISTED = 21  # whole numbers of a scale that are listed, since its bounds are not sent
 NONCE_FIELD = {"type": "string", "description": "the code that the user's message ends with"}
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")
-THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+# Between quotes a tag is spoken of: "A `<think>` block is left out".
+_OPENED, _CLOSED = (
+    rf"(?:(?<![`\"']){tag}|{tag}(?![`\"']))" for tag in ("<think(?:ing)?>", "</think(?:ing)?>")
+)
+THINK = re.compile(rf"{_OPENED}.*?(?:{_CLOSED}|\Z)", re.DOTALL)
 # Some chat templates open the block themselves, so that the reply only closes it.
-UNOPENED_THINK = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
+UNOPENED_THINK = re.compile(rf"\A.*{_CLOSED}", re.DOTALL)
 MOST_BROKEN = 100  # a reply of nothing but opening braces must not cost seconds
 MOST_OBJECTS = 1000  # nor one of nothing but empty objects
 

@@ -96,7 +96,7 @@ def clean(value: ShownT, kind: type[ShownT]) -> ShownT:
 
 def _harmless(value: object) -> object:
     if isinstance(value, str):
-        return harmless(value.replace("\r\n", "\n"))
+        return harmless(value)
     if isinstance(value, dict):
         return {_harmless(key): _harmless(each) for key, each in value.items()}
     return [_harmless(each) for each in value] if isinstance(value, list | tuple) else value

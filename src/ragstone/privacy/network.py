@@ -124,10 +124,11 @@ def find_emails(text: str) -> Iterator[Span]:
 
 
 def _behind_address(email: str) -> int:
-    """Return where the name begins: behind `//a.example/?mail=` of a web address."""
+    """Return where the name begins: behind `//a.example/?mail=` of a web address, and behind quotes."""
     name = email.rpartition("@")[0]
     end = max(map(name.rfind, "/?=&")) + 1 if "//" in name or "?" in name else 0
-    return end if end < len(name) else 0
+    end = end if end < len(name) else 0
+    return end + len(name[end:]) - len(name[end:].lstrip("`'*{|/=?&!#$^~"))
 
 
 def find_secrets(text: str) -> Iterator[Span]:

@@ -4,6 +4,7 @@ import pytest
 
 from ragstone import ConfigError, DataError
 from ragstone.flows.import_.importing import import_set
+from ragstone.flows.import_.trec import _plain
 
 TOPICS = """<top>
 <num> Number: 301
@@ -126,3 +127,8 @@ def test_broken_files_are_told(write):
         [write("t2.txt", TOPICS), write("d.sgml", SGML + "<DOC>\n<TEXT>x</TEXT>\n</DOC>\n<DOCNO>")]
     )
     assert "a document has no DOCNO" in [one.reason for one in found.summary.remarks]
+
+
+def test_signs_of_less_and_more_are_no_tags():
+    assert _plain("If 3 < a and b > 5, <b>sow</b> &lt;now&gt;.") == "If 3 < a and b > 5,  sow  <now>."
+    assert _plain("<< Bank's name >> pays") == "<< Bank's name >> pays"

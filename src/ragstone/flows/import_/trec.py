@@ -64,7 +64,7 @@ _TOPIC = re.compile(rf"<top(?:ic)?(?:{_NUMBER})?>|</top(?:ic)?>", _ANY_CASE)
 _NAMES = "num|title|desc|narr|query|question|narrative|description"
 _FIELD = re.compile(rf"<(?P<name>{_NAMES})>(?P<text>.*?)(?=<(?:{_NAMES})>|\Z)", _ANY_CASE)
 _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]++>")
+_TAG = re.compile(r"</?[A-Za-z][\w.:-]*+(?:[\s/][^<>]*+)?>|<[!?][^<>]++>")
 _DOCNO = re.compile(r"</?DOCNO>", re.IGNORECASE)
 _TITLE = re.compile(r"</?(?:TITLE|HEADLINE|HEAD|TI|HL)>", re.IGNORECASE)
 _TEXT = re.compile(r"</?TEXT>", re.IGNORECASE)
