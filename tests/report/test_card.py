@@ -67,7 +67,7 @@ def test_terminal_says_the_verdict_first_and_stays_within_100_columns():
         "precision",
         "by system",
         "by lang",
-        "By people and by the judge: a > b.",
+        "By people: a = b.",
         "Most instructive disagreements",
         "people right, judge wrong",
         "people: person: b",
@@ -146,4 +146,4 @@ def test_texts_that_turn_the_direction_turn_nothing_beside_themselves():
     for part in re.split("<[^>]*>", page):  # in each text of the page, what begins also ends
         assert part.count(RLO) == part.count(POP)
         assert part.count(FSI) == part.count(PDI)
-    assert closed in Page(page).text.split("By people and by the judge: ")[1][:60]
+    assert closed in Page(page).text.split("By the judge: ")[1][:60]

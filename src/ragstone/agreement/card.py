@@ -131,14 +131,17 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
 class SystemRanking(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the order of the systems survives when the judge takes people's place.
 
-    by_people, by_judge: systems, highest mean first. tau: Kendall's tau-b of the two orders, see
-    statistics.orders; None if one of them is all ties. n_pairs: pairs of systems. reversals: those whose
-    order is reversed, the widest apart by people first. same_best: share of bootstrap resamples in which the
-    judge's best is people's best.
+    by_people, by_judge: systems, highest mean first. tied_by_people, tied_by_judge: those of them with the
+    same mean, in that order; a tie ranks nothing, so the order inside such a group means nothing. tau:
+    Kendall's tau-b of the two orders, see statistics.orders; None if one of them is all ties. n_pairs: pairs
+    of systems. reversals: those whose order is reversed, the widest apart by people first. same_best: share
+    of bootstrap resamples in which the judge's best is people's best.
     """
 
     by_people: list[str]
     by_judge: list[str]
+    tied_by_people: list[list[str]] = []
+    tied_by_judge: list[list[str]] = []
     tau: Estimate | None
     n_pairs: int
     reversals: list[Reversal]

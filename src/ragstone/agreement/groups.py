@@ -235,6 +235,8 @@ def rank_systems(
     return SystemRanking(
         by_people=[names[at] for at in np.argsort(-people, kind="stable")],
         by_judge=[names[at] for at in np.argsort(-judged, kind="stable")],
+        tied_by_people=_tied(people, names),
+        tied_by_judge=_tied(judged, names),
         tau=tau_estimate(
             np.concatenate([people[None, :], drawn_people]),
             np.concatenate([judged[None, :], drawn_judged]),
@@ -251,6 +253,12 @@ def _means(totals: Floats, side: int) -> Floats:
     """Return each system's mean by people (side 0) or by the judge (side 1): (m, systems)."""
     k = totals.shape[1] // 3
     return np.round(totals[:, side * k : (side + 1) * k] / totals[:, 2 * k :], 12)
+
+
+def _tied(means: Floats, names: Sequence[str]) -> list[list[str]]:
+    """Return the groups of systems that share their mean, the highest mean first."""
+    groups = [np.flatnonzero(means == mean) for mean in np.unique(means)[::-1]]
+    return [[names[at] for at in group] for group in groups if len(group) > 1]
 
 
 def _same_best(people: Floats, judged: Floats) -> float:

@@ -1,6 +1,7 @@
 """A judge against cheap baselines, answer by answer, and its verdict in words."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -190,12 +191,35 @@ def _leaning(error: Estimate | None, yes: str | None) -> str:
 
 
 def _order(ranking: SystemRanking | None) -> str:
+    """Return what becomes of people's order: a pair that the judge ties is neither kept nor reversed."""
     if ranking is None:
         return ""
-    n, reversed_ = len(ranking.by_people), len(ranking.reversals)
-    if not reversed_:
+    n, n_reversed = len(ranking.by_people), len(ranking.reversals)
+    everyone = "both systems" if n == 2 else f"all {n} systems"
+    if _all_tied(ranking.tied_by_judge, n):
+        return f"It gives {everyone} the same mean, so it ranks none."
+    if _all_tied(ranking.tied_by_people, n):
+        return f"People give {everyone} the same mean, so there is no order to compare."
+    told_apart = {*combinations(sorted(ranking.by_people), 2)} - _pairs(ranking.tied_by_people)
+    n_tied = len(told_apart & _pairs(ranking.tied_by_judge))
+    if not n_reversed and not n_tied and not ranking.tied_by_people:
         return f"It puts the {n} systems in people's order."
-    return f"It reverses people's order in {reversed_} of {ranking.n_pairs} pairs of systems."
+    pairs = f"{len(told_apart)} pair{'s' * (len(told_apart) > 1)} of systems"
+    pairs += " that people tell apart" if ranking.tied_by_people else ""
+    if not n_reversed and not n_tied:
+        return f"It keeps people's order in {'all ' * (len(told_apart) > 1)}{pairs}."
+    turned = [f"reverses people's order in {n_reversed}"] if n_reversed else []
+    tied = [f"gives the same mean to both systems in {n_tied}"] if n_tied else []
+    first, *second = [*turned, *tied]
+    return f"It {first} of {pairs}{''.join(f', and {other}' for other in second)}."
+
+
+def _all_tied(groups: Sequence[Sequence[str]], n: int) -> bool:
+    return any(len(group) == n for group in groups)
+
+
+def _pairs(groups: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
+    return {(a, b) for group in groups for a, b in combinations(sorted(group), 2)}
 
 
 def _people(humans: HumanAgreement | None) -> str:

@@ -1,6 +1,7 @@
 """Report cards of judges: each as a document, whole in a page and its first lines in a terminal."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -399,16 +400,29 @@ def tables_of(card: ReportCard) -> dict[str, list[AnswerGroup]]:
 
 def ranking_told(ranking: SystemRanking) -> list[str]:
     """Return the two orders of the systems, and how far they can be relied on."""
-    orders = [f"By people: {' > '.join(ranking.by_people)}."]
-    if ranking.by_judge == ranking.by_people:
-        orders = [f"By people and by the judge: {' > '.join(ranking.by_people)}."]
-    else:
-        orders.append(f"By the judge: {' > '.join(ranking.by_judge)}.")
+    people = _order_told(ranking.by_people, ranking.tied_by_people)
+    judge = _order_told(ranking.by_judge, ranking.tied_by_judge)
+    orders = [f"By people: {people}.", f"By the judge: {judge}."]
+    if judge == people:
+        orders = [f"By people and by the judge: {people}."]
+    n = len(ranking.by_people)
+    if any(len(group) == n for group in (*ranking.tied_by_people, *ranking.tied_by_judge)):
+        return [*orders, "Systems with the same mean are in no order."]
     tau = "" if ranking.tau is None else f" Kendall's tau of the two orders is {tau_told(ranking.tau)}."
     share = (
         f"In {100 * ranking.same_best:.0f} % of the bootstrap resamples the judge's best is people's best."
     )
     return [*orders, f"{share}{tau}"]
+
+
+def _order_told(systems: Sequence[str], tied: Sequence[Sequence[str]]) -> str:
+    """Return systems from the best to the worst; those that are tied are joined by an equals sign."""
+    group_of = {name: at for at, group in enumerate(tied) for name in group}
+    text = systems[0]
+    for before, after in pairwise(systems):
+        same = before in group_of and group_of[before] == group_of.get(after)
+        text += f" {'=' if same else '>'} {after}"
+    return text
 
 
 def reversal_told(one: Reversal) -> str:
