@@ -220,6 +220,7 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
 def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> dict[tuple[str, str], float]:
     """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
     from ragstone.errors import ConfigError, nearest
+    from ragstone.judging.thresholds import is_of_another_scale, off_scale
 
     known = {name for metric in checked.metrics for name in (metric.judge, metric.metric)}
     found: dict[tuple[str, str], float] = {}
@@ -228,6 +229,11 @@ def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> di
             raise ConfigError(f"thresholds: nothing was judged by {name!r}. {nearest(name, known)}")
         pairs = [(metric.judge, metric.metric) for metric in checked.metrics]
         named = [pair for pair in pairs if name in pair]
+        for metric in checked.metrics:
+            if name in (metric.judge, metric.metric) and is_of_another_scale(
+                threshold, metric.scale or (0, 1)
+            ):
+                raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale or (0, 1))}")
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
         found |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
     return found

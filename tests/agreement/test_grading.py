@@ -202,7 +202,7 @@ def test_nothing_paired_is_an_error_that_shows_both_sides():
 
 
 def test_labels_of_another_metric_are_nothing_paired():
-    with pytest.raises(DataError, match=r"Labels: question 'a', system 'default', metric 'tone'"):
+    with pytest.raises(DataError, match="labels are of tone, the judgements of correctness"):
         report_cards([judgement("a", 1)], [label("a", 1, metric="tone")])
 
 

@@ -112,8 +112,8 @@ def test_labels_are_mapped_before_the_median():
 
 
 def test_label_that_the_mapping_lacks_is_an_error():
-    with pytest.raises(DataError, match=r"'a': label 4 is not in the mapping \(it has 1, 5\)"):
-        human_scores([label("a", 4)], "correctness", {1: 0, 5: 1})
+    with pytest.raises(DataError, match=r"'a': label 6 is not in the mapping \(it has 1, 5\)"):
+        human_scores([label("a", 6)], "correctness", {1: 0, 5: 1})
 
 
 def test_answers_to_one_question_share_a_cluster_by_its_text():

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.agreement.pairing import GradePairs, Human, Key, pair
+from ragstone.agreement.mapping import in_percent
+from ragstone.agreement.pairing import GradePairs, Human, Key, on_scale, pair
 from ragstone.config import AgreementMeasure
 from ragstone.errors import DataError
+from ragstone.judging.thresholds import fits, off_scale
 from ragstone.records import OWN_THRESHOLD, Judgement
 from ragstone.statistics import Floats, exact_matches
 
@@ -71,7 +73,7 @@ def compare(
 
 
 def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> GradeComparison:
-    if scale and not scale[0] < threshold <= scale[1]:
+    if scale and not fits(threshold, scale):
         return _in_rank(human, judge, f"The threshold {threshold:g} does not apply: {_span(judge, scale)}.")
     return GradeComparison(
         human=human,
@@ -176,9 +178,14 @@ def measure(
     mapped: bool,
     threshold: float | None,
 ) -> MeasuredJudge:
-    """Return a judge's rows beside people's grades. mapped, threshold: see comparison.compare."""
-    pairs = pair(rows, humans)
+    """Return a judge's rows beside people's grades. mapped, threshold: see comparison.compare.
+
+    Labels in percent say themselves where on the judge's scale they are; a threshold is for right and wrong.
+    """
     scale = _scale(rows)
+    if scale and not mapped and _are_shares(humans, yes_no=threshold is not None):
+        humans, mapped = on_scale(humans, scale), True
+    pairs = pair(rows, humans)
     if not pairs.keys:
         return MeasuredJudge(judge, scale, pairs, None)
     comparison = compare(
@@ -190,6 +197,13 @@ def measure(
         pairwise=judge.metric == PREFERENCE,
     )
     return MeasuredJudge(judge, scale, pairs, comparison)
+
+
+def _are_shares(humans: Mapping[Key, Human], *, yes_no: bool) -> bool:
+    """Return whether labels are in percent. yes_no: 0 % and 100 % alone are wrong and right, not shares."""
+    if not in_percent([label for human in humans.values() for label in human.labels]):
+        return False
+    return not yes_no or any(grade not in YES_NO for human in humans.values() for grade in human.grades)
 
 
 Threshold = float | Mapping[str, float] | None
@@ -229,20 +243,6 @@ def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Ju
             )
         if known and len(known) == len(scales) and not any(fits(cut, scale) for scale in known):
             raise DataError(off_scale(name, cut, known[0]))
-
-
-def fits(threshold: float, scale: tuple[float, float]) -> bool:
-    """Return whether scores of this scale lie on both sides of the threshold."""
-    return scale[0] < threshold <= scale[1]
-
-
-def off_scale(judge: str, threshold: float, scale: tuple[float, float]) -> str:
-    """Return why a threshold cannot be, and what can."""
-    low, high = scale
-    return (
-        f"threshold {threshold:g} of judge {judge!r}: its scale is {low:g} to {high:g}, so every answer "
-        f"would get the same grade. Give a score above {low:g} and at most {high:g}, or none."
-    )
 
 
 def _scale(rows: Sequence[Judgement]) -> Scale:

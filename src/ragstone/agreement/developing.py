@@ -13,6 +13,7 @@ from ragstone.agreement.comparison import (
     GradeComparison,
     JudgeId,
     MeasuredJudge,
+    check_thresholds,
     choose_measure,
     measure,
     worths,
@@ -300,6 +301,7 @@ def judged_version(
     mine = [row for row in rows if row.metric == metric]
     first = mine[0]
     one = JudgeId(first.judge, metric, first.model, first.prompt_version)
+    check_thresholds({} if scale.threshold is None else {first.judge: scale.threshold}, {one: mine})
     found = measure(one, mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold)
     card = report_card(found, [], None, seed=seed, resamples=RESAMPLES)
     return JudgedVersion(rows={(row.question_id, row.system): row for row in mine}, measured=found, card=card)

@@ -29,6 +29,7 @@ from ragstone.agreement.grades import calibration_of, grade_agreements, grade_na
 from ragstone.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.agreement.humans import human_agreement, with_alpha
 from ragstone.agreement.pairing import GradePairs, human_scores, inclusion_of
+from ragstone.agreement.unmatched import why_unmatched
 from ragstone.agreement.verdict import (
     Hits,
     best_rival,
@@ -60,7 +61,8 @@ def report_cards(
 ) -> Rows[ReportCard]:
     """Return a report card for each judge that labels speak of, in order of first appearance.
 
-    mapping: label value -> judge score, for labels on another scale. threshold: the score from which on a
+    mapping: label value -> judge score, for labels on another scale; labels between two are placed on the
+    line between them. threshold: the score from which on a
     judge says 1, for labels of 0 and 1 and a wider scale: one for all judges, or judge -> its own; judges
     that say 0 or 1 do not need it. A judge that cannot be compared grade by grade gets rank correlation
     and a note that says why. by: fields of the rows' metadata to group the answers by, beside their tags and
@@ -108,17 +110,8 @@ def _check(
     if not judgements or not labels:
         raise DataError(f"no {'labels' if judgements else 'judgements'} to compare: is this the right file?")
     if not measured:
-        judged, labelled = _examples(judgements), _examples(labels)
-        of_replies = conversation_of(judgements[0]) is not None
-        raise DataError(
-            f"no label is for an answer that was judged. Judgements: {judged}. Labels: {labelled}. "
-            + (
-                "The judgements are of single replies: label replies, or judge without --each-turn."
-                if of_replies
-                else "Use the same question ids and systems in both files, and in the labels the judge's "
-                "metric or none."
-            )
-        )
+        told = why_unmatched(judgements, labels)
+        raise DataError(f"no label is for an answer that was judged. {told}")
     if not any(one.pairs.statuses or one.pairs.n_tied for one in measured):
         raise DataError(
             f"all {measured[0].pairs.n_tuned:,} labelled answers are of questions that judge "
@@ -139,12 +132,6 @@ def _check_fields(by: Sequence[str], measured: Sequence[MeasuredJudge]) -> None:
                 f"no label and no judgement has a field {field!r} to group by. Add a column of that name to "
                 "the file of labels, or leave it out."
             )
-
-
-def _examples(rows: Sequence[Judgement] | Sequence[Label]) -> str:
-    return "; ".join(
-        f"question {row.question_id!r}, system {row.system!r}, metric {row.metric!r}" for row in rows[:2]
-    )
 
 
 def report_card(

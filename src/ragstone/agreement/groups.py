@@ -257,7 +257,7 @@ def _means(totals: Floats, side: int) -> Floats:
 
 def _tied(means: Floats, names: Sequence[str]) -> list[list[str]]:
     """Return the groups of systems that share their mean, the highest mean first."""
-    groups = [np.flatnonzero(means == mean) for mean in np.unique(means)[::-1]]
+    groups = [np.flatnonzero(means == mean).tolist() for mean in np.unique(means)[::-1]]
     return [[names[at] for at in group] for group in groups if len(group) > 1]
 
 

@@ -8,6 +8,7 @@ from statistics import median
 import msgspec
 import numpy as np
 
+from ragstone.agreement.mapping import DIGITS, place_labels
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging.conversation import conversation_of
 from ragstone.records import Judgement, Label, Status, count_statuses
@@ -70,22 +71,40 @@ def human_scores(
     """Return what people say of each answer in `metric`; a label that names no metric speaks of any.
 
     An answer that an adjudicator has labelled (an annotator named `adjudicator NAME`) has that label's score.
-    mapping: label value -> judge score, applied to each label before the median; every value must be in it.
-    Raises DataError for a value that is not, for a number in it that is not finite, and for two labels of an
-    answer by the same annotator.
+    mapping: label value -> judge score, applied to each label before the median; see mapping.place_labels.
+    Raises DataError for a value outside of it, for a number in it that is not finite, and for two labels of
+    an answer by the same annotator.
     """
-    _check_mapping(mapping or {})
-    by_answer: dict[Key, dict[str | None, Label]] = {}
-    for label in labels:
-        if label.metric not in (None, metric):
-            continue
+    mine = [label for label in labels if label.metric in (None, metric)]
+    scores = place_labels(mine, mapping)
+    by_answer: dict[Key, dict[str | None, tuple[Label, float]]] = {}
+    for label, score in zip(mine, scores, strict=True):
         by_annotator = by_answer.setdefault((label.question_id, label.system), {})
-        first = by_annotator.setdefault(label.annotator, label)
+        first, _ = by_annotator.setdefault(label.annotator, (label, score))
         if first is not label:
             raise DataError(_two_labels(first, label))
-    grades = {key: [_mapped(label, mapping) for label in rows.values()] for key, rows in by_answer.items()}
-    known = {grade for given in grades.values() for grade in given}
-    return {key: _human([*rows.values()], grades[key], known) for key, rows in by_answer.items()}
+    known = set(scores)
+    return {
+        key: _human([label for label, _ in rows.values()], [score for _, score in rows.values()], known)
+        for key, rows in by_answer.items()
+    }
+
+
+def on_scale(humans: Mapping[Key, Human], scale: tuple[float, float]) -> dict[Key, Human]:
+    """Return people's shares, 0 to 1, as scores of a judge's scale: 50 % is its middle."""
+    low, high = scale
+
+    def placed(share: float) -> float:
+        return round(low + share * (high - low), DIGITS)
+
+    return {
+        key: msgspec.structs.replace(
+            human,
+            score=None if human.score is None else placed(human.score),
+            grades=[placed(grade) for grade in human.grades],
+        )
+        for key, human in humans.items()
+    }
 
 
 def as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> list[Label]:
@@ -142,33 +161,12 @@ def inclusion_of(label: Label) -> float | None:
     return found
 
 
-def _check_mapping(mapping: Mapping[float, float]) -> None:
-    for value, score in mapping.items():
-        if not (math.isfinite(value) and math.isfinite(score)):
-            raise DataError(
-                f"mapping of label {value:g} to {score:g}: both must be finite numbers. Say which score "
-                "of the judge's scale the label stands for."
-            )
-
-
 def _two_labels(first: Label, second: Label) -> str:
     who = f"annotator {first.annotator!r}" if first.annotator else "an unnamed annotator"
     return (
         f"question {first.question_id!r}, system {first.system!r}: two labels by {who} "
         f"({first.score:g} and {second.score:g}). Keep one, or tell them apart in `annotator` or `metric`."
     )
-
-
-def _mapped(label: Label, mapping: Mapping[float, float] | None) -> float:
-    if mapping is None:
-        return label.score
-    if label.score not in mapping:
-        known = ", ".join(f"{value:g}" for value in sorted(mapping))
-        raise DataError(
-            f"question {label.question_id!r}: label {label.score:g} is not in the mapping (it has {known}). "
-            "Say which judge score it stands for."
-        )
-    return mapping[label.score]
 
 
 def _median(grades: Sequence[float], known: set[float]) -> float | None:

@@ -15,6 +15,7 @@ from ragstone.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Sca
 from ragstone.judging.finding import Finding, JudgeContext, lacks, not_applicable
 from ragstone.judging.render import part_of
 from ragstone.judging.schema import misfit
+from ragstone.judging.thresholds import is_of_another_scale
 from ragstone.llm import CallFailed
 from ragstone.records import Answer
 
@@ -83,7 +84,7 @@ def _texts(expected: str | Sequence[str]) -> list[str]:
 class AssertionRule(NamedTuple):
     """reads: the parts of a row that the function is given. kind: what may be expected, and in words.
 
-    usual: what is expected where nobody says; None where somebody has to.
+    usual: what is expected of a row that says nothing at all of what it expects; None where somebody has to.
     """
 
     function: Callable[..., Verdict]
@@ -159,7 +160,9 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
         """Return why a judge cannot be this member, or None."""
         low, high = inner.scale
         threshold = self.expect
-        if isinstance(threshold, int | float) and not low <= threshold <= high:
+        if isinstance(threshold, int | float) and (
+            not low <= threshold <= high or is_of_another_scale(threshold, inner.scale)
+        ):
             return f"scores from {low:g} to {high:g}, and the threshold is {threshold:g}."
         return super().problem_of_member(member, inner)
 
@@ -198,7 +201,10 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
 
 
 def _expectation(judge: AssertionJudge, answer: Answer) -> object:
-    """Return what is expected of a row: by the row, by the judge's file, or always; None for nothing."""
+    """Return what is expected of a row: by the row, by the judge's file, else the usual; None for nothing.
+
+    A row that says what it expects, and not this, expects nothing of this kind.
+    """
     expects = (answer.metadata or {}).get(EXPECT)
     if isinstance(expects, str):  # as a CSV file has it
         with contextlib.suppress(msgspec.DecodeError):
@@ -209,7 +215,8 @@ def _expectation(judge: AssertionJudge, answer: Answer) -> object:
             f'{EXPECT} of the row is {str(expects)[:60]!r}: write a table, such as {{"{judge.check}": ...}}',
         )
     own = (expects or {}).get(judge.name, (expects or {}).get(judge.check))
-    return next((one for one in (own, judge.expect, CHECKS[judge.check].usual) if one is not None), None)
+    usual = None if expects else CHECKS[judge.check].usual
+    return next((one for one in (own, judge.expect, usual) if one is not None), None)
 
 
 def problem_of(check: str, expected: object) -> str | None:

@@ -183,6 +183,10 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         """Return why a judge cannot be this member of it, or None."""
         return None
 
+    def settled(self, found: Finding) -> Finding:
+        """Return a finding on an answer that the metric does not apply to, as the judge's file has it."""
+        return found
+
     async def find(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds. inputs: see gather_inputs. Raises CallFailed where a call fails."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say how it judges")

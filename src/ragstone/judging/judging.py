@@ -1,5 +1,6 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
+from ragstone.judging.applicability import unfit
 from ragstone.judging.conversation import reply_notes
 from ragstone.judging.examples import TUNED, is_tuned_on
 from ragstone.judging.fields import JudgeFields
@@ -20,8 +21,8 @@ async def judge_answer(
 
     Their status says what became of it; a failure is never a score. A row in which the system failed is
     `app_error` (`over_budget` or `timeout` where the budget or the deadline of the run kept it from being
-    asked); one that lacks an input is `not_applicable`. find: comes to the finding on the inputs, in place of
-    the judge's own way.
+    asked); one that lacks an input, or that the metric is not for (see applicability), is `not_applicable`.
+    find: comes to the finding on the inputs, in place of the judge's own way.
     """
     find = find or judge.find
     if answer.error is not None:
@@ -32,6 +33,9 @@ async def judge_answer(
     if isinstance(inputs, str):
         missing = Finding(score=None, status="not_applicable", rationale=lacks(inputs))
         return judgements_of(judge, answer, context, missing)
+    beside = unfit(judge.measures, judge.inputs, answer) if judge.kind != "function" else None
+    if beside is not None:
+        return judgements_of(judge, answer, context, judge.settled(beside))
     try:
         try:
             finding = await find(answer, inputs, context)

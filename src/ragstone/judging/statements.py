@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from ragstone.judging.applicability import BY_DEFINITION, NOTHING_STATED
 from ragstone.judging.contexts import (
     ContextPassage,
     VerdictReply,
@@ -130,11 +131,6 @@ def _verdict(number: int, statement: str, said: VerdictReply, shown: tuple[int, 
 
 
 NO_CONTEXT = "nothing was retrieved that could support it"
-NOTHING_STATED = "the {text} states nothing that could be checked"
-BY_DEFINITION = (
-    f"{NOTHING_STATED}, and nothing was retrieved: by the definition of the method the score is 1, which "
-    "says nothing of it"
-)
 
 
 async def judge_statements(
@@ -420,7 +416,10 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
         if self.checks_contexts:
             return await judge_contexts(self, answer, inputs, context)
         judge = judge_claims if self.checks_claims else judge_statements
-        found = await judge(self, self.verify or "", answer, inputs, context)
+        return self.settled(await judge(self, self.verify or "", answer, inputs, context))
+
+    def settled(self, found: Finding) -> Finding:
+        """Return a finding with the score that the method gives by definition, where the file asks for it."""
         if self.empty == "one" and (found.metadata or {}).get("by_definition"):
             return msgspec.structs.replace(found, score=1.0, status="scored")
         return found

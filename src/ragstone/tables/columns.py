@@ -19,9 +19,7 @@ from ragstone.records import Answer, Context, count_of, figure_of
 from ragstone.tables.calls import as_steps
 from ragstone.tables.names import ALIASES, CONTEXT_TEXT, accepted_names, fields_of, fold
 from ragstone.tables.nearness import near_field
-
-YES = {"true", "yes", "correct", "right", "1", "pass", "passed"}
-NO = {"false", "no", "incorrect", "wrong", "0", "fail", "failed"}
+from ragstone.tables.yes_no import as_yes_no
 
 
 class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -317,8 +315,9 @@ def as_number(value: Any) -> float:
     written = value
     if isinstance(value, str):
         word = value.strip().casefold()
-        if word in YES or word in NO:
-            return float(word in YES)
+        right = as_yes_no(word)
+        if right is not None:
+            return float(right)
         share = _SHARE.fullmatch(word)
         written, unit = (share[1], 100.0) if share else (word, 1.0)
         written = written.replace(",", ".") if _COMMA.fullmatch(written) else written
@@ -337,10 +336,10 @@ def as_flag(value: Any) -> bool:
     """True or false, from a flag, a number or a word."""
     if isinstance(value, bool):
         return value
-    word = str(value).strip().casefold()
-    if word not in YES | NO:
+    said = as_yes_no(str(value))
+    if said is None:
         raise ValueError(f"{value!r} is neither true nor false")
-    return word in YES
+    return said
 
 
 def as_object(value: Any) -> Any:

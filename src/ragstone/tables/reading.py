@@ -22,7 +22,6 @@ from ragstone.tables.columns import (
     ColumnPlan,
     UnknownWord,
     as_number,
-    field_of,
     find_column,
     plan_columns,
     to_canonical,
@@ -31,8 +30,15 @@ from ragstone.tables.columns import (
 from ragstone.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
 from ragstone.tables.formats import FLAT, READERS, ending_of, read_questions, read_xlsx, reader_of
 from ragstone.tables.interchange.recognise import answers_in
+from ragstone.tables.labels import (
+    check_people,
+    note_metric,
+    note_unit,
+    with_label_score,
+    words_error,
+)
 from ragstone.tables.names import ALIASES, accepted_names, fields_of
-from ragstone.tables.proposals import could_hold, is_grade
+from ragstone.tables.proposals import could_hold
 from ragstone.tables.shards import shards_of
 from ragstone.tables.storage import Place, below, exists, local_path, told, url_of
 
@@ -264,7 +270,7 @@ class _RowReader(Generic[RowT]):
     def check_words(self, n_problems: int) -> None:
         """Raise ColumnsError if all that was wrong is that labels are words."""
         if self.words and self.words.total() == n_problems:
-            raise _words_error(str(self._where), self.words)
+            raise words_error(str(self._where), self.words)
 
     def _converted(self, raw: Any) -> RowT:
         if isinstance(raw, msgspec.DecodeError):
@@ -280,8 +286,10 @@ class _RowReader(Generic[RowT]):
         own_id = MADE_IDS.get(self._row_type)
         if own_id is not None and own_id not in row:
             row[own_id] = self._made_id(row)
+        if self._row_type is Label:
+            note_unit(row, raw, plan)
         if self._row_type is Label and "metric" not in row:
-            _note_criterion(row, plan)
+            note_metric(row, raw, plan, chosen="score" in self._choice.columns)
         try:
             made: RowT = msgspec.convert(row, self._row_type, strict=True)
         except msgspec.ValidationError as mistake:
@@ -294,8 +302,10 @@ class _RowReader(Generic[RowT]):
         if self._where is None:
             return plan
         plan = with_guesses(plan, raw, self._row_type)
+        if self._row_type is Label and "score" not in self._choice.columns:
+            check_people(self._where, raw)
         if self._row_type is Label and "score" not in plan.fields:
-            plan = _with_criterion(plan, raw)
+            plan = with_label_score(plan, raw)
         self._found |= {name for name, one in self._choice.columns.items() if find_column(one, raw)}
         self._check_twice(plan, raw)
         if not self._n_made and self._row_type in (*MADE_IDS, Document):  # the others are files of ours
@@ -402,45 +412,6 @@ class _RowReader(Generic[RowT]):
 def question_key(question: str) -> str:
     """Return the id of a question that has none, the same wherever its text is the same."""
     return "q-" + hashlib.blake2b(question.encode(), digest_size=6).hexdigest()
-
-
-def _with_criterion(plan: ColumnPlan, raw: Mapping[str, Any]) -> ColumnPlan:
-    """Return the plan of labels whose score stands under its criterion's name (`Correctness`), the only one.
-
-    The name is kept as `criterion`, so that it can be compared with the metrics of judges.
-    """
-    grades = [name for name in plan.spare(raw) if is_grade(raw[name])]
-    if len(grades) != 1:
-        return plan
-    return ColumnPlan(plan.fields | {"score": (grades[0],)}, plan.guesses | {grades[0]: "score"})
-
-
-def _note_criterion(row: dict[str, Any], plan: ColumnPlan) -> None:
-    """Keep the name of the column that a score stands in, where it is none of those for any score."""
-    column = next(iter(plan.fields.get("score", ())), None)
-    if column is not None and field_of(column, Label) is None:
-        row["metadata"] = {**row.get("metadata", {}), "criterion": column}
-
-
-_MEANT: dict[str, str] = {
-    **dict.fromkeys(
-        ("good", "great", "excellent", "helpful", "ok", "supported", "faithful", "gut", "ja"), "1"
-    ),
-    **dict.fromkeys(("bad", "poor", "unhelpful", "unsupported", "unfaithful", "nein"), "0"),
-    **dict.fromkeys(("partial", "partially", "partly", "mixed", "fair"), "0.5"),
-}
-
-
-def _words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
-    """Return what is wrong with labels that are words, with scores to start from where they can be told."""
-    scores = {word: _MEANT.get(word.casefold().split()[0], "?") for word in words}
-    option = ["--map", ",".join(f"{word}={score}" for word, score in scores.items())]
-    counts = ", ".join(f"{word} ({n:,})" for word, n in words.items())
-    return ColumnsError(
-        f"{where}: labels are words: {counts}. Give the score of each on the judge's scale: "
-        f"{shlex.join(option)}.",
-        option if "?" not in scores.values() else [],
-    )
 
 
 def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:

@@ -12,6 +12,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.agreement.developing import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.agreement.learning import METHODS, Learning
+from ragstone.agreement.mapping import parse_mapping
 from ragstone.config import Settings, choose
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, RagstoneError
@@ -445,14 +446,11 @@ def look(
 
 def scale_of(asked: HowToRun) -> Scale:
     """Return how scores meet labels. Raises ConfigError for what is not a number."""
-    mapping = {}
-    for pair in filter(str.strip, asked.mapping.split(",")):
-        label, equals, score = pair.partition("=")
-        if not equals:
-            raise ConfigError(
-                f"mapping {pair.strip()!r}: write LABEL=SCORE, with commas between, e.g. 1=0, 5=1."
-            )
-        mapping[number_in(label, "mapping")] = number_in(score, "mapping")
+    words, mapping = parse_mapping([asked.mapping] if asked.mapping.strip() else [], "mapping")
+    if words:
+        raise ConfigError(
+            f"mapping: the label {next(iter(words))!r} is a word. Labels are numbers, e.g. 1=0, 5=1."
+        )
     threshold = number_in(asked.threshold, "threshold") if asked.threshold.strip() else None
     return Scale(threshold=threshold, mapping=mapping or None)
 

@@ -66,8 +66,8 @@ def test_page_does_not_replace_the_labels(judged):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--map", "good=fine"), "write LABEL=SCORE, a score being a number, e.g. 1=0.5"),
-        (("--map", "1=nan"), "write LABEL=SCORE, a score being a number"),
+        (("--map", "good=fine"), "write LABEL=SCORE, the score being a number"),
+        (("--map", "1=nan"), "write LABEL=SCORE, the score being a number"),
         (("--threshold", "containment=inf"), "write NAME=NUMBER"),
         (("--threshold", "containment=5000"), "its scale is 0 to 1"),
         (("--threshold", "contanment=0.5"), "Did you mean 'containment'?"),

@@ -153,7 +153,7 @@ def test_mapping_places_labels_between_two_on_their_line():
 @pytest.mark.parametrize(
     ("mapping", "says"),
     [
-        ({"0": 0.0, "1": 1.0}, "label 2 lies outside the mapping"),
+        ({"0": 0.0, "1": 1.0}, "label 2 is not in the mapping"),
         ({"0": 0.0}, "at least the lowest and the highest"),
         ({"low": 0.0, "2": 1.0}, "labels are numbers"),
     ],

@@ -180,7 +180,7 @@ async def test_the_published_rule_gives_1_where_nothing_is_stated_and_nothing_re
 
 async def test_an_empty_answer_states_nothing_and_costs_no_call():
     row, ask = await judged(row=answer(text=" \n"))
-    assert (row.status, row.usage.calls, ask.prompts) == ("not_applicable", 0, [])
+    assert (row.status, row.usage, ask.prompts) == ("not_applicable", None, [])
 
 
 @pytest.mark.parametrize("contexts", [(), ("  ",)])

@@ -26,7 +26,10 @@ Thresholds = Annotated[
 ]
 Mapping = Annotated[
     list[str] | None,
-    typer.Option("--map", help="LABEL=SCORE, e.g. good=1,bad=0: the score that a label stands for."),
+    typer.Option(
+        "--map",
+        help="LABEL=SCORE, e.g. good=1,bad=0 or 1=0,5=100: what labels stand for; between two lies the rest.",
+    ),
 ]
 GroupBy = Annotated[
     list[str] | None,
@@ -76,11 +79,12 @@ def agree(
     Examples:
 
     - `ragstone agree judgements.jsonl labels.jsonl`
-    - `ragstone agree judgements.jsonl labels.csv --threshold correctness=0.5 --page cards.html`
+    - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
     - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
     """
     from ragstone.agreement.corrected import corrected_means
     from ragstone.agreement.grading import report_cards
+    from ragstone.flows.agree.labels import columns_of_run
     from ragstone.flows.agree.languages import LanguageRequest, languages_of, read_copies
     from ragstone.records import Judgement
     from ragstone.stages.given import answers_of, judgements_of
@@ -91,7 +95,8 @@ def agree(
         keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
     words, mapped = _mapping(mapping)
     judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
-    said = _read_labels(labels, sheet, {row.metric for row in judged}, words) if labels else []
+    with columns_of_run(judgements):
+        said = _read_labels(labels, sheet, {row.metric for row in judged}, words) if labels else []
     cut = _numbers(threshold, "--threshold")
     _check_known(cut, {row.judge for row in judged})
     request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))
@@ -181,32 +186,24 @@ def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
 
 def _mapping(given: list[str] | None) -> tuple[dict[str, float], dict[float, float] | None]:
     """Return word -> score, and number -> score, of `good=1,bad=0` or `3=1`. Raises ConfigError."""
-    scores = _numbers([part for text in given or () for part in text.split(",")], "--map")
-    numbers = {float(label): score for label, score in scores.items() if _is_number(label)}
-    words = {label: score for label, score in scores.items() if not _is_number(label)}
-    # What words stand for is on the judge's scale already.
-    return words, {**{score: score for score in words.values()}, **numbers} if numbers else None
+    from ragstone.agreement.mapping import parse_mapping
 
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    words, numbers = parse_mapping(given or ())
+    # What words stand for is on the judge's scale already; only 0 and 1 may be wrong and right on any scale.
+    own = {score: score for score in words.values()} if numbers or {*words.values()} - {0.0, 1.0} else {}
+    return words, {**own, **numbers} or None
 
 
 def _number(text: str, option: str, given: str | None = None) -> float:
     """Return the number that a text is. Raises ConfigError, also for nan and inf."""
     from ragstone.errors import ConfigError
 
-    example = "1=0.5" if option == "--map" else "correctness=50"
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        form = "LABEL=SCORE, a score being a number" if option == "--map" else "NAME=NUMBER"
-        raise ConfigError(f"{option} {given or text!r}: write {form}, e.g. {example}.")
+        raise ConfigError(f"{option} {given or text!r}: write NAME=NUMBER, e.g. correctness=50.")
     return number
 
 

@@ -1,17 +1,46 @@
 """Labels as people bring them -> labels of the metrics that were judged, with the texts they speak of."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ragstone.judging.conversation import reply_notes
 from ragstone.records import Answer, Label
+from ragstone.tables.columns import CHOICE
 from ragstone.tables.names import fold
 from ragstone.tables.reading import question_key
 
 USUAL = "correctness"
 """What people mean who label answers right or wrong, and name no metric."""
+
+
+@contextmanager
+def columns_of_run(judgements: Path) -> Iterator[None]:
+    """Read files as the sheet of a run was read: with the columns that were named for it.
+
+    judgements: the run's folder, or the file of judgements in it. What is named now comes first, and a column
+    that a file lacks was meant for the other one.
+    """
+    folder = judgements if judgements.is_dir() else judgements.parent
+    now = CHOICE.get()
+    try:
+        numbers = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Columns)
+    except (OSError, msgspec.DecodeError):
+        numbers = _Columns()
+    token = CHOICE.set(msgspec.structs.replace(now, columns={**numbers.columns, **now.columns}))
+    try:
+        yield
+    finally:
+        CHOICE.reset(token)
+
+
+class _Columns(msgspec.Struct, frozen=True):
+    """What a run's summary says of the columns of its sheet."""
+
+    columns: dict[str, str] = {}
 
 
 def with_metrics(labels: Sequence[Label], metrics: Collection[str]) -> tuple[list[Label], str | None]:

@@ -19,6 +19,7 @@ from ragstone.agreement.judge_board import (
     LeftOutCell,
     SpreadOfRuns,
 )
+from ragstone.agreement.mapping import DIGITS, in_percent
 from ragstone.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.agreement.system_orders import JudgedSheet, order_systems
 from ragstone.config import AgreementMeasure, JudgesBench
@@ -28,8 +29,7 @@ from ragstone.flows.bench_judges.use_cases import UseCase, compare_use_cases
 from ragstone.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.statistics.paired import paired_tests, place_of
-
-DIGITS = 9  # places on a line that are meant to be one differ by rounding
+from ragstone.tables.columns import as_number
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,29 +63,6 @@ def basis_notes(footing: Basis, rows: Sequence[GradeComparison], measure: Agreem
         "compared. Say what the labels mean in [bench.judges], e.g. "
         f"`mapping = {{ {human.min():g} = 0, {human.max():g} = 1 }}`."
     ]
-
-
-def place_labels(labels: Sequence[Label], mapping: Mapping[str, float]) -> list[Label]:
-    """Return the labels with their places on a judge's scale, 0 to 1, as scores.
-
-    mapping: label -> place; labels between two are placed on the line between them. Raises DataError for a
-    mapping that is none, or a label outside it.
-    """
-    try:
-        points = sorted((float(label), place) for label, place in mapping.items())
-    except ValueError:
-        raise DataError(f"[bench.judges] mapping has {', '.join(mapping)}: labels are numbers.") from None
-    if len(points) < 2:
-        raise DataError("[bench.judges] mapping needs at least the lowest and the highest label.")
-    known, places = zip(*points, strict=True)
-    outside = next((label for label in labels if not known[0] <= label.score <= known[-1]), None)
-    if outside is not None:
-        raise DataError(
-            f"question {outside.question_id!r}: label {outside.score:g} lies outside the mapping "
-            f"({known[0]:g} to {known[-1]:g}). Give it the lowest and the highest label that is possible."
-        )
-    moved = np.round(np.interp([label.score for label in labels], known, places), DIGITS).tolist()
-    return [msgspec.structs.replace(label, score=score) for label, score in zip(labels, moved, strict=True)]
 
 
 def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Basis) -> GradeComparison:
@@ -241,7 +218,7 @@ def _compare(
     """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
     keys = _common_keys(able, wanted)
     human = np.array([humans[key].score for key in keys], dtype=np.float64)
-    footing = choose_basis([one.cell for one in able], human, mapped=bool(declared.mapping))
+    footing = choose_basis([one.cell for one in able], human, mapped=_are_places(humans.values(), declared))
     rows = [compare_cell(one.cell, _column(one, 0, keys), human, footing) for one in able]
     # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
     deciding = _asked(able, rows) or [row for row in rows if row.categories] or rows
@@ -270,7 +247,26 @@ def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) 
         raise DataError(
             f"no label is for {metric!r}: the labels are for {known}. Set metric in [bench.judges]."
         )
-    return human_scores(place_labels(mine, mapping) if mapping else mine, metric)
+    return human_scores(mine, metric, _places(mapping))
+
+
+def _are_places(humans: Iterable[Human], declared: JudgesBench) -> bool:
+    """Return whether people's grades are places on a scale, 0 to 1: by a mapping, or as percent."""
+    shares = not declared.thresholds and in_percent([label for human in humans for label in human.labels])
+    return bool(declared.mapping) or shares
+
+
+def _places(mapping: Mapping[str, float]) -> dict[float, float] | None:
+    """Return label -> place on a judge's scale, 0 to 1. Raises DataError for a mapping that is none."""
+    if not mapping:
+        return None
+    try:
+        places = {as_number(label): place for label, place in mapping.items()}
+    except ValueError:
+        raise DataError(f"[bench.judges] mapping has {', '.join(mapping)}: labels are numbers.") from None
+    if len(places) < 2:
+        raise DataError("[bench.judges] mapping needs at least the lowest and the highest label.")
+    return places
 
 
 def _able(

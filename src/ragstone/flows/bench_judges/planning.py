@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.comparison import fits, off_scale
 from ragstone.agreement.judge_board import OWN, JudgeCell, LeftOutCell
 from ragstone.config import JudgesBench, Settings
 from ragstone.errors import ConfigError, nearest
@@ -14,6 +13,7 @@ from ragstone.judging import Judge, judge_names, load_judge
 from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.lexical import LexicalJudge
 from ragstone.judging.stack import StackJudge
+from ragstone.judging.thresholds import fits, off_scale
 from ragstone.judging.variant import options_of
 from ragstone.records import NO_MODEL
 

@@ -1,6 +1,5 @@
 """`ragstone judges develop`: a draft against the version before, on labels; freezing; the test part."""
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +27,10 @@ Threshold = Annotated[
     typer.Option("--threshold", help="Scores from this one on count as 1, for labels of 0 and 1."),
 ]
 Mapping = Annotated[
-    list[str] | None, typer.Option("--map", help="LABEL=SCORE: the score that a label stands for.")
+    list[str] | None,
+    typer.Option(
+        "--map", help="LABEL=SCORE, e.g. 1=0,5=100: what labels stand for; between two lies the rest."
+    ),
 ]
 Freeze = Annotated[
     str | None,
@@ -113,17 +115,13 @@ def _tell_look(look: "TestLook", *, json: bool) -> None:
 
 
 def score_mapping(given: list[str] | None) -> dict[float, float] | None:
-    """Return LABEL=SCORE options as a dict. Raises ConfigError, also for nan and inf."""
+    """Return LABEL=SCORE options as a dict. Raises ConfigError, also for labels that are words."""
+    from ragstone.agreement.mapping import parse_mapping
     from ragstone.errors import ConfigError
 
-    found = {}
-    for text in given or ():
-        label, _, score = text.partition("=")
-        try:
-            pair = float(label), float(score)
-        except ValueError:
-            pair = math.nan, math.nan
-        if not all(map(math.isfinite, pair)):
-            raise ConfigError(f"--map {text!r}: write LABEL=SCORE, both numbers, e.g. 1=0.5.")
-        found[pair[0]] = pair[1]
-    return found or None
+    words, numbers = parse_mapping(given or ())
+    if words:
+        raise ConfigError(
+            f"--map: the label {next(iter(words))!r} is a word. Here labels are numbers, e.g. 1=0.5."
+        )
+    return numbers or None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.agreement.comparison import MAX_GRADES, fits, off_scale
+from ragstone.agreement.comparison import MAX_GRADES
 from ragstone.agreement.developing import Node, Scale, humans_of
 from ragstone.agreement.learning import (
     FEWEST,
@@ -25,6 +25,7 @@ from ragstone.judging.examples import is_tuned_on
 from ragstone.judging.finding import CallCost, add_costs
 from ragstone.judging.fitting import Flags
 from ragstone.judging.stack import StackJudge
+from ragstone.judging.thresholds import fits, off_scale
 from ragstone.records import Answer, Judgement, Usage
 from ragstone.statistics import Codes, Floats
 
