@@ -43,6 +43,14 @@ def test_a_comparison_says_what_the_command_says(project, client):
     assert "What is 8?" in page
 
 
+def test_the_two_runs_that_are_ticked_are_compared(project, client):
+    two_runs(project)
+    assert 'formaction="/workbench/compare"' in client.get("/workbench/").text
+    page = client.get("/workbench/compare?run=0/b&run=0/a").text
+    assert page == client.get("/workbench/compare?a=0/a&b=0/b").text
+    assert "3 are ticked" in client.get("/workbench/compare?run=0/b&run=0/a&run=0/c").text
+
+
 def test_a_comparison_says_what_changed(project, client):
     write_runs_that_differ(project / "runs")
     page = client.get("/workbench/compare?a=0/a&b=0/b").text

@@ -5,6 +5,8 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.tried_run import files_in, judge_text, prompt_text, tried_run
 from tests.support.workbench import create_workbench, opened, peopled
 
+from ragstone.config import load_settings
+
 OWN = "/workbench/runs/0/mine/try"
 ROWS = ["moon", "sun"]
 
@@ -149,3 +151,12 @@ def test_only_owners_spend_and_a_reader_sees_what_was_found(settings, fake_opena
             sent = {"text": judge_text("mild"), "rows": ROWS, "change": "x"}
             assert reader.post(f"{OWN}/tone/{step}", json=sent).status_code == 403
         assert fake_openai.n_requests == asked
+
+
+def test_the_runs_own_model_is_tried_where_ragstone_toml_names_none(settings, tmp_path):
+    toml = tmp_path / "ragstone.toml"
+    toml.write_text(toml.read_text().replace('model = "openai/fake"\n', ""))
+    with opened(create_workbench(load_settings(toml))) as client:
+        for what in ("tone", "answer-prompt"):
+            assert "none is set" not in client.get(f"{OWN}/{what}").text
+        assert tried(client, "tone", judge_text("lenient"))["life"] == "done"

@@ -60,7 +60,7 @@ PANELS: dict[str, Commands] = {
     },
     "Trust the judge": {
         "judges": (
-            "List, show, write, test, develop and fit judges; let them learn.",
+            "Manage judges: list, create, test, improve.",
             {
                 "list": "flows.judges.command:list_",
                 "show": "flows.judges.command:show_",

@@ -15,7 +15,7 @@ Step = Literal["write", "check", "criticise", "closed_book", "count", "translate
 REASONS: dict[str, tuple[Step, str]] = {
     "call_failed": ("write", "the model gave no usable reply"),
     "fewer": ("write", "the model wrote fewer than it was asked for"),
-    "no_evidence": ("write", "the quoted evidence does not stand in the document"),
+    "no_evidence": ("write", "the quoted evidence is not in the document"),
     "wrong_language": ("write", "not in the language of the document, twice"),
     "unchanged": (
         "write",

@@ -24,8 +24,8 @@ HEIGHT, SMALL_HEIGHT = 170, 96  # pixels
 NARROWEST = 0.2  # that an axis of means spans
 USE = {
     "Who asked": ("users", {"Users": "users", "Conversations": "conversations"}),
-    "Latency in seconds": ("latency_s", {"Median": "latency_p50", "95 % within": "latency_p95"}),
-    "Tokens an exchange": ("tokens", {"Mean": "tokens"}),
+    "Latency in seconds": ("latency_s", {"Median": "latency_p50", "95th percentile": "latency_p95"}),
+    "Tokens per exchange": ("tokens", {"Mean": "tokens"}),
     "Cost in USD": ("cost_usd", {"Sum": "usd"}),
     "Calls of tools that failed": (FAILED_CALLS, {"Share": "failed_share"}),
 }

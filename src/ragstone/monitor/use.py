@@ -134,7 +134,7 @@ def use_words(whole: UseOfPeriod | None) -> list[tuple[str, str]]:
     if people:
         words.append(("who asked", ", ".join(people)))
     if whole.latency_p50 is not None and whole.latency_p95 is not None:
-        times = f"median {seconds(whole.latency_p50)}, 95 % within {seconds(whole.latency_p95)}"
+        times = f"median {seconds(whole.latency_p50)}, 95th percentile {seconds(whole.latency_p95)}"
         words.append(("latency", f"{times}, of {plural(whole.n_latency, 'exchange')}"))
     if whole.tokens is not None:
         words.append(("tokens", f"{whole.tokens:,.0f} an exchange, of {count(whole.n_tokens)}"))

@@ -72,11 +72,12 @@ def headline(certificate: Certificate) -> str:
 
 
 def what_was_lost(certificate: Certificate) -> str:
-    """Return how many were asked for, written and lost, and why most of them were."""
+    """Return how many were asked for, tried, written and lost, and why most of them were."""
     funnel = certificate.funnel
     n = n_lost(funnel)
-    told = f"{count(funnel.n_asked)} were asked for, {count(funnel.n_written)} written, {count(n)} lost"
-    return told + (f": {why_lost(funnel)}." if n else ".")
+    wanted = f"Asked for {count(funnel.n_wanted)}, tried" if funnel.n_wanted else "Tried"
+    told = f"{wanted} {count(funnel.n_asked)}: {count(funnel.n_written)} written, {count(n)} lost"
+    return told + (f". Lost: {why_lost(funnel)}." if n else ".")
 
 
 def trust_question(certificate: Certificate) -> str:
@@ -155,7 +156,7 @@ def bars(certificate: Certificate) -> list[Bar]:
     """Return the funnel from what was asked for to what was accepted, without steps that lose nothing."""
     funnel = certificate.funnel
     left = funnel.n_written
-    lines = [Bar("asked for", funnel.n_asked, 0), Bar("written", left, max(0, funnel.n_asked - left))]
+    lines = [Bar("tried", funnel.n_asked, 0), Bar("written", left, max(0, funnel.n_asked - left))]
     for step, words in STEPS.items():
         n = n_lost(funnel, step)
         if n:

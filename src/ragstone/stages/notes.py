@@ -199,7 +199,7 @@ def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection)
     """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
     if declared.sheet and not declared.labels:
         return [
-            "The labels of [agree] sheet are of other answers: they measure the judges, and correct no score "
+            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no score "
             "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
             "`ragstone label` chooses which."
         ]

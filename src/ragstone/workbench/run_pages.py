@@ -263,7 +263,12 @@ class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
 def compare_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """Give the form, and what B is against A where both are chosen."""
     asked = query_of(request, RunsToCompare)
+    ticked = request.query_params.getall("run", [])  # on the page of runs, which lists the newest first
+    if len(ticked) == 2:
+        asked = msgspec.structs.replace(asked, a=asked.a or ticked[1], b=asked.b or ticked[0])
     found, wrong = None, None
+    if len(ticked) > 2:
+        wrong = f"Two runs can be compared here, and {len(ticked)} are ticked: choose two."
     if asked.a and asked.b:
         try:
             runs = (f"{ROOT}/runs/{quote(asked.a)}", f"{ROOT}/runs/{quote(asked.b)}")

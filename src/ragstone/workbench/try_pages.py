@@ -1,6 +1,7 @@
 """The playground: a prompt of a run is edited and tried on a few of its rows, beside what the run has."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from litestar import Response, get, post
@@ -32,7 +33,6 @@ from ragstone.workbench.develop_pages import (
     expected_of,
     line_in,
     models_of,
-    settings_of,
 )
 from ragstone.workbench.frame import OWNER, AnyRequest, AtPerson, page, query_of
 from ragstone.workbench.jobs import JobState, JudgeRun
@@ -91,9 +91,13 @@ def offered(bench: Workbench, folder: Path) -> dict[str, str]:
 
 
 def _prompt_name(bench: Workbench, folder: Path) -> str | None:
-    view = bench.runs.view(folder).run
-    prompt = ((view.manifest if view else None) or {}).get("prompt")
+    prompt = _manifest(bench, folder).get("prompt")
     return str(prompt.get("name")) if isinstance(prompt, dict) else None
+
+
+def _manifest(bench: Workbench, folder: Path) -> dict[str, Any]:
+    view = bench.runs.view(folder).run
+    return (view.manifest if view else None) or {}
 
 
 def _is_file(bench: Workbench, judge: str) -> bool:
@@ -114,9 +118,13 @@ def _saved(bench: Workbench, folder: Path, what: str) -> tuple[str, Path]:
     return file.text, file.path
 
 
-def _models(settings: Settings, what: str) -> list[str]:
-    own = [settings.answer.model] if what == ANSWERS and settings.answer.model else []
-    return list(dict.fromkeys([*own, *models_of(settings)]))
+def _models(bench: Workbench, folder: Path, what: str) -> list[str]:
+    """Return the models to choose from: that of ragstone.toml first, the run's own, those with a table."""
+    settings = bench.settings
+    stage = "answer" if what == ANSWERS else "judge"
+    of_run = (_manifest(bench, folder).get("settings") or {}).get(stage) or {}
+    own = [getattr(settings, stage).model, of_run.get("model")]
+    return list(dict.fromkeys([*filter(None, own), *models_of(settings)]))
 
 
 @get(HERE, sync_to_thread=True)
@@ -157,7 +165,7 @@ def try_page(
         lost=asked.trial > 0 and kept is None,
         found=render_blocks(document.blocks) if document else "",
         calls=asked_line(kept.trial.calls) if kept else "",
-        models=_models(bench.settings, what),
+        models=_models(bench, folder, what),
         owner=person.may("owner"),
         running=bench.jobs.running(_job(folder, what)),
     )
@@ -208,13 +216,15 @@ def _task(bench: Workbench, folder: Path, what: str, data: DraftToTry) -> tuple[
     if not data.rows:
         raise DataError("no row is chosen: tick those that the prompt is to be tried on.")
     settings = bench.settings
+    models = _models(bench, folder, what)
+    if data.model and data.model not in models:
+        raise ConfigError(f"model {data.model!r} is not in ragstone.toml, nor the run's: choose another.")
+    model = data.model or next(iter(models), None)
     if what == ANSWERS:
-        if data.model and data.model not in _models(settings, what):
-            raise ConfigError(f"model {data.model!r} is not in ragstone.toml: choose one of the list.")
-        settings = choose(settings, "answer", model=data.model or None)
+        settings = choose(settings, "answer", model=model)
         settings = choose(settings, "judge", model=settings.judge.model or settings.answer.model)
     else:
-        settings = settings_of(settings, data.model)
+        settings = choose(settings, "judge", model=model)
     draft = _draft(bench, folder, what, data.text)
     if isinstance(draft, Judge):
         check_model(draft, settings)

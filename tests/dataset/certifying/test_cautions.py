@@ -42,7 +42,7 @@ def test_a_shortfall_tells_the_three_reasons_that_cost_most():
     [short, *_] = certify(ten()).cautions
     assert short == (
         "4 of the 6 questions wanted, 2 short: 12 were asked for and 10 written. Lost: 2 (a critic gave it "
-        "less than the threshold), 1 (the quoted evidence does not stand in the document), 1 (not in the "
+        "less than the threshold), 1 (the quoted evidence is not in the document), 1 (not in the "
         "language of the document, twice), 2 (other reasons)."
     )
 

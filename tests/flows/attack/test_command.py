@@ -22,7 +22,8 @@ def gullible(body: dict[str, object]) -> str:
 
 
 def summary_of(folder, name="attack"):
-    return json.loads((folder / name / "attack.json").read_text())
+    (file,) = (folder / name).rglob("attack.json")
+    return json.loads(file.read_text())
 
 
 def test_a_judge_that_obeys_one_attack_is_shown_with_it(project, fake_openai):
@@ -56,7 +57,7 @@ def test_the_page_shows_hostile_text_as_text(project, fake_openai):
         body, true="grader" in prompt_of(body).partition("<answer")[2], reason="<script>alert(1)</script>"
     )
     ragstone(*RELEVANCE, "--family", "orders", "--sheet", "sheet.jsonl")
-    page = (project / "attack" / "attack.html").read_text()
+    page = (project / "attack" / "relevance" / "attack.html").read_text()
     assert "<script" not in page
     assert "<img" not in page
     assert '<span style="font-size:0">' not in page
@@ -82,7 +83,7 @@ def test_a_probe_that_cannot_be_measured_says_so_and_speaks_of_no_attack(probe, 
     assert ran.code == 3
     assert "not measured" in ran.out
     assert "attacked" not in ran.out
-    assert "No attack was asked for." in (project / "attack" / "attack.html").read_text()
+    assert "No attack was asked for." in (project / "attack" / "containment" / "attack.html").read_text()
 
 
 @pytest.mark.parametrize("number", ["limit", "each"])
@@ -162,7 +163,7 @@ def test_the_budget_ends_it_with_exit_code_4(project, fake_openai):
     ran = ragstone(*RELEVANCE, "--family", "orders", "--limit", 1, "--budget", "3calls", "--yes")
     assert ran.code == 4
     assert fake_openai.n_requests == 3
-    assert (project / "attack" / "attack.html").exists()
+    assert (project / "attack" / "relevance" / "attack.html").exists()
 
 
 def test_baselines_fall_to_the_words_of_the_reference_and_the_page_says_so(project):
@@ -251,3 +252,13 @@ def test_a_jury_is_attacked_as_a_whole(project, fake_openai):
     rates = {rate["name"]: rate["n_flips"] for rate in judged["attacks"]}
     assert rates["orders/forget_the_above"] == 4
     assert sum(rates.values()) == 4
+
+
+def test_a_second_judge_has_a_folder_of_its_own(project):
+    for judge in ("containment", "token_f1"):
+        ran = ragstone("attack", "--judge", judge, "--probe", "length")
+        assert "was not touched" not in ran.err
+    assert {one.parent.name for one in (project / "attack").rglob("attack.json")} == {
+        "containment",
+        "token_f1",
+    }

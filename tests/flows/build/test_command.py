@@ -80,11 +80,11 @@ def test_every_option_reaches_the_build(folder):
     assert "1 to develop with (dev), 1 to test with (test)" in ran.err
 
 
-def test_strict_ends_with_5_when_the_model_gives_nothing(folder, fake_openai):
+def test_an_empty_set_ends_with_5(folder, fake_openai):
     fake_openai.script = always("I would rather not.")
-    assert ragstone("build", "questions", "documents.jsonl").code == 0
-    ran = ragstone("build", "questions", "documents.jsonl", "--strict", "--force")
+    ran = ragstone("build", "questions", "documents.jsonl")
     assert ran.code == 5
+    assert "The set is empty. Tried" in ran.err
     assert (folder / "questions" / "certificate.json").is_file()
 
 
@@ -337,3 +337,26 @@ def test_documents_without_text_give_an_empty_set_that_says_so(corpus):
     assert ran.code == 5
     assert (corpus / "facts" / "facts.jsonl").read_bytes() == b""
     assert "0 true and 0 false statements" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("what", "listed", "quote"), [("questions", "questions", "quote"), ("facts", "facts", "quote")]
+)
+def test_a_build_that_loses_all_drafts_alike_stops_and_says_why(what, listed, quote, folder, fake_openai):
+    def quotes_nothing(body):
+        reply = json.loads(write_questions(body) if what == "questions" else write_facts(body))
+        for draft in reply.get(what, []):
+            draft["quote"] = "Nobody has ever written down a thing like this one."
+        return json.dumps(reply)
+
+    fake_openai.script = quotes_nothing
+    write_rows(
+        "many.jsonl",
+        [Document(id=f"d{at}", text=TEXT.format(*[f"crop{at}"] * 3), lang="en") for at in range(100)],
+        Document,
+    )
+    ran = ragstone("build", what, "many.jsonl", "--count", "5")
+    assert ran.code == 5
+    assert "Asked for 5, tried 3" in ran.err
+    assert "the quoted evidence is not in the document" in ran.err
+    assert fake_openai.n_requests < 70

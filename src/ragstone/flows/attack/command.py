@@ -30,7 +30,12 @@ Probes = Annotated[
 Each = Annotated[int | None, typer.Option("--each", min=1, help="Number of attacks per row; default: all.")]
 GATE_HELP = "Gate: exit with 1 if more than this share of attacks flips the verdict, e.g. 0.05."
 MostFlips = Annotated[float | None, typer.Option("--most-flips", min=0, max=1, help=GATE_HELP)]
-Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")]
+Folder = Annotated[
+    Path | None, typer.Option("-o", "--output", help="The folder to write; default: attack/JUDGE.")
+]
+
+
+LONGEST_NAME = 100  # of a folder; file systems take 255
 
 
 @reads_rows
@@ -45,7 +50,7 @@ def attack(
     limit: Limit = None,
     each: Each = None,
     most_flips: MostFlips = None,
-    output: Folder = Path("attack"),
+    output: Folder = None,
     seed: SeedOfRun = None,
     asking: Asking,
 ) -> None:
@@ -65,6 +70,7 @@ def attack(
 
     settings = choose(choose(asking.settings(), "judge", model=model), "run", seed=seed)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
+    output = output or Path("attack") / "+".join(judge.name for judge in chosen)[:LONGEST_NAME]
     plan = plan_attack(
         chosen, sheet=sheet, families=family, probes=probe, limit=limit, each=each, most_flips=most_flips
     )

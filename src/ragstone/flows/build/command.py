@@ -10,7 +10,7 @@ import typer
 from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.columns import reads_rows
 from ragstone.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
-from ragstone.console.printing import say, show, show_json
+from ragstone.console.printing import UNSCORED, say, show, show_json
 from ragstone.console.repeating import repeatable
 
 if TYPE_CHECKING:
@@ -173,9 +173,11 @@ def _build(
 def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
     """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
 
-    Raises typer.Exit as the calls demand, and with 5 under --strict for a set that is not whole.
+    Raises typer.Exit as the calls demand, and with 5 for an empty set and, under --strict, for one that is
+    not whole.
     """
     from ragstone.report.certificate import certificate_document
+    from ragstone.report.certificate_words import what_was_lost
     from ragstone.report.render.terminal import render_terminal
     from ragstone.report.wording import asked_line
 
@@ -185,10 +187,13 @@ def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
     else:
         show(render_terminal(certificate_document(made.certificate)))
     say(asked_line(made.calls))
-    say(f"{said}; beside it all that were written, the lost too.")
+    say(f"{said}; all drafts, the rejected ones too, are in the same folder.")
     if made.built.declared.test_share:
         counts = Counter(made.sides.values())
         say(
             f"Split by document: {counts['dev']} to develop with (dev), {counts['test']} to test with (test)."
         )
     leave(cut_off(made.calls), made.calls, strict=asking.strict, lost=not made.is_whole)
+    if not made.questions:
+        say(f"The set is empty. {what_was_lost(made.certificate)}")
+        raise typer.Exit(UNSCORED)

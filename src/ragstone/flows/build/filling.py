@@ -20,6 +20,7 @@ from ragstone.llm import Ask
 from ragstone.llm.stub_reply import WORDS
 
 LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
+ALL_ALIKE = 30  # drafts lost, every one and for one reason: more of them would be lost for it too
 
 
 class Came(Protocol):
@@ -57,13 +58,13 @@ async def fill(
     """Return what there is with the candidates of these tasks, of whom `wanted` are accepted at most.
 
     wanted: None does all tasks; else they are done in rounds until so many are accepted. Those accepted
-    beyond it are lost as `beyond_count`.
+    beyond it are lost as `beyond_count`. No round begins once all that there is was lost alike.
     """
     before = made
     left = list(tasks)
     while left:
         n_accepted = count_accepted(made) - count_accepted(before)
-        if wanted is not None and n_accepted >= wanted:
+        if (wanted is not None and n_accepted >= wanted) or lost_alike(made):
             break
         n_needed = sum(task.n for task in left) if wanted is None else wanted - n_accepted
         batch, left = _take(left, n_needed, n_accepted, made.n_asked - before.n_asked)
@@ -74,6 +75,13 @@ async def fill(
 def count_accepted(made: WrittenCandidates) -> int:
     """Return how many candidates are not lost."""
     return sum(candidate.loss is None for candidate in made.candidates)
+
+
+def lost_alike(made: WrittenCandidates) -> bool:
+    """Say whether nothing was kept of 30 drafts or more, and all were lost for one reason."""
+    losses = [*(candidate.loss for candidate in made.candidates), *made.failed]
+    reasons = {loss.reason if loss else None for loss in losses}
+    return len(losses) >= ALL_ALIKE and len(reasons) == 1 and None not in reasons
 
 
 async def _extend(
@@ -99,11 +107,15 @@ def _take(
 ) -> tuple[list[WritingTask], list[WritingTask]]:
     """Return the calls of the next round, and those that are left.
 
-    So many are taken that, at the rate of acceptance so far, what is needed comes of them.
+    So many are taken that, at the rate of acceptance so far, what is needed comes of them. While none was
+    accepted, they are no more than show whether all are lost alike.
     """
     rate = max(LEAST_RATE, n_accepted / n_asked) if n_asked else 1.0
+    most = n_needed / rate
+    if n_asked and not n_accepted:
+        most = min(most, max(n_needed, ALL_ALIKE - n_asked))
     n_asked_now, at = 0, 0
-    while at < len(tasks) and n_asked_now < n_needed / rate:
+    while at < len(tasks) and n_asked_now < most:
         n_asked_now += tasks[at].n
         at += 1
     return list(tasks[:at]), list(tasks[at:])

@@ -22,6 +22,7 @@ from ragstone.flows.build.filling import (
     count_accepted,
     criticise_candidate,
     fill,
+    lost_alike,
     sift_questions,
 )
 from ragstone.flows.build.plan import Cut, Order, cut_passages, plan_orders, shuffled
@@ -146,7 +147,7 @@ async def _add_questions(
         accepted, written = _by_document(made)
         n_needed = declared.count - count_accepted(made)
         wanted = _wanted(most, accepted, document_ids, n_needed, declared, even=sweep < EVEN_SWEEPS)
-        if n_needed <= 0 or not wanted:
+        if n_needed <= 0 or not wanted or lost_alike(made):
             break
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed, sample=sweep, written=written)
         made = await fill(made, _tasks(orders, tools), n_needed, tools.session, sift)

@@ -42,7 +42,7 @@ def show_small_judge(settings: Settings) -> None:
             progress=bars,
         )
     except RagstoneError as mistake:
-        say(f"No language model is shown as a judge: {mistake}")
+        say(f"The small judge is skipped: {mistake}")
         return
     cards = report_cards(judged, labels, threshold=settings.agree.thresholds, seed=settings.run.seed)
     blocks: list[Block] = [
