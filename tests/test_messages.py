@@ -78,7 +78,7 @@ def test_a_null_answer(here, caplog):
         (ASKED, "3 judgements failed: {url}: HTTP 500: out of order. "),
         (
             ["answer", "--questions", "q.jsonl", "--model", "openai/fake", "-o", "a.jsonl"],
-            "none/strict/fake: 1 of 1 answer failed, so no judge has judged them. error: {url}: HTTP 500: "
+            "none/strict/fake: 1 of 1 answer failed, and leave nothing to judge. error: {url}: HTTP 500: "
             "out of order. ",
         ),
     ],

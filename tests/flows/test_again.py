@@ -110,7 +110,7 @@ def failed():
 def test_what_has_failed_is_asked_again_and_what_is_new_is_added(sheet, shaky):
     ran = ragstone("answer", "--questions", "q.jsonl", "--limit", 3)
     assert (ran.code, failed()) == (0, ["q1", "q2"])
-    assert "mine: 2 of 3 answers failed, so no judge has judged them." in ran.err
+    assert "mine: 2 of 3 answers failed, and leave nothing to judge." in ran.err
     assert "When that is solved, run the same command again: only they are asked again." in ran.err
     shaky.down = {"2"}
     ran = ragstone("answer", "--questions", "q.jsonl", "--limit", 3)

@@ -87,3 +87,22 @@ def test_a_baseline_that_is_useless_itself_does_not_stand_in_for_itself() -> Non
     assert findings(summary)[0].sentences == [
         "containment calls no language model: it is a baseline, not a verdict."
     ]
+
+
+def test_only_a_judge_that_asked_a_model_finds_none_wrong_and_a_baseline_says_what_it_is(
+    summary: RunSummary,
+) -> None:
+    for model, wanted in (
+        ("none", "containment takes none for wrong; it is a baseline without a language model."),
+        ("openai/m", "containment found none wrong."),
+    ):
+        row = msgspec.structs.replace(
+            summary.blame[0], judge="containment", model=model, found_right=11, found_wrong=0, missed_wrong=0
+        )
+        said = " ".join(
+            text
+            for finding in findings(msgspec.structs.replace(summary, blame=[row]))
+            for text in finding.sentences
+        )
+        assert wanted in said
+        assert "none is wrong" not in said

@@ -75,7 +75,7 @@ def test_answers_that_failed_are_told_once_and_not_as_failures_of_each_judge():
         for judge in ("containment", "chrf")
     ]
     assert failed_answers_notes(summarise(rows)) == [
-        "s: 1 of 1 answers failed, so no judge has judged them; the field `error` says why."
+        "s: 1 of 1 answers failed, and leave nothing to judge; the field `error` says why."
     ]
     assert not [note for note in plain_notes(summarise(rows)) if "failed" in note]
     assert failed_answers_notes(summarise([judged("correctness", NO_MODEL)])) == []

@@ -373,13 +373,27 @@ def _dots(comparison: Comparison) -> list[Block]:
 
 
 def outcome(comparison: Comparison) -> str:
-    """Return the verdicts as one sentence: what B is better in, worse in, and where nobody can tell."""
+    """Return the verdicts as one sentence: what B is better in, worse in, and where nobody can tell.
+
+    Scores that are all the same are no riddle: that is said, with what so few questions can hide.
+    """
+    same = [row for row in in_order(comparison) if not row.n_changed]
+    differing = [row for row in in_order(comparison) if row.n_changed]
     parts = []
-    for verdict, words in (("worse", "worse in"), ("better", "better in"), ("cannot tell", "")):
-        names = [full_name(row, comparison) for row in in_order(comparison) if row.verdict == verdict]
+    for verdict, words in (
+        ("worse", "B is worse in"),
+        ("better", "B is better in"),
+        ("cannot tell", "cannot tell whether B differs in"),
+    ):
+        names = [full_name(row, comparison) for row in differing if row.verdict == verdict]
         if names:
-            parts.append(f"{words or 'cannot tell whether B differs in'} {_listed(names)}")
-    said = "; ".join(part if part.startswith("cannot") else f"B is {part}" for part in parts)
+            parts.append(f"{words} {_listed(names)}")
+    if same:
+        alike = _listed([full_name(row, comparison) for row in same])
+        bounds = [size(row.within, row) for row in same[:1] if row.within is not None]
+        hidden = f" (a difference of up to {bounds[0]} could be hidden)" if bounds else ""
+        parts.append(f"no score differs in {alike}{hidden}")
+    said = "; ".join(parts)
     return said[0].upper() + said[1:] + "."
 
 

@@ -201,7 +201,10 @@ def _blame_sentence(row: FoundAndRight, several: bool) -> str:
     n_wrong = row.found_wrong + row.missed_wrong
     whose = f"{row.system}: of" if several else "Of"
     if not n_wrong:
-        return f"{whose} {plural(row.found_right + row.missed_right, 'answer')} counted, none is wrong."
+        counted = f"{whose} {plural(row.found_right + row.missed_right, 'answer')} counted"
+        if row.model == NO_MODEL:
+            return f"{counted}, {row.judge} takes none for wrong; it is a baseline without a language model."
+        return f"{counted}, {row.judge} found none wrong."
     return (
         f"{whose} {plural(n_wrong, 'wrong answer')}, {count(row.found_wrong)} had a relevant document among "
         f"the contexts (the prompt or the model is to blame) and {count(row.missed_wrong)} had none "

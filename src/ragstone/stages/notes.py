@@ -72,7 +72,7 @@ def _by_system(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
 
 def _failed_answers(name: str, errors: Counter[str], n_rows: int) -> str:
     return (
-        f"{name}: {errors.total()} of {plural(n_rows, 'answer')} failed, so no judge has judged them. "
+        f"{name}: {errors.total()} of {plural(n_rows, 'answer')} failed, and leave nothing to judge. "
         f"{_commonest(errors)}{AGAIN}"
     )
 
@@ -211,7 +211,7 @@ def failed_answers_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return a note for each system some of whose answers are errors; system_notes also knows which."""
     by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
     return [
-        f"{system}: {n} of {n_rows} answers failed, so no judge has judged them; the field `error` says why."
+        f"{system}: {n} of {n_rows} answers failed, and leave nothing to judge; the field `error` says why."
         for system, (n, n_rows) in by_system.items()
         if n
     ]

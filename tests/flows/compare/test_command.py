@@ -327,3 +327,17 @@ def test_output_that_cannot_be_written_is_wrong_use_and_no_failed_gate(folder, p
     ran = compare("--gate", "-o", place)
     assert ran.code == 2
     assert place in ran.err
+
+
+@pytest.mark.parametrize("scores", [[1.0] * 6, [0.0, 1.0, 0.0, 1.0, 1.0, 0.0]])
+def test_a_run_and_its_copy_differ_in_no_score_and_what_may_be_hidden_is_said(tmp_path, scores):
+    rows = [
+        {"question_id": f"q{at}", "system": "s", "judge": "correctness", "metric": "correctness",
+         "model": "none", "prompt_version": 1, "status": "scored", "score": score, "scale": [0, 1]}
+        for at, score in enumerate(scores)
+    ]  # fmt: skip
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = shown(comparison_document(api.compare(tmp_path / "a.jsonl", tmp_path / "b.jsonl")))
+    assert "No score differs in correctness (a difference of up to" in text
+    assert "annot tell whether B differs" not in text

@@ -29,7 +29,7 @@ def test_answers_that_failed_are_told_once_for_all_judges(project):
     )
     ran = ragstone("judge", "failed.jsonl", "--judge", "containment", "--judge", "chrf", *TO_FILE)
     said = " ".join(ran.out.split())
-    assert said.count("1 of 1 answers failed, so no judge has judged them") == 1
+    assert said.count("1 of 1 answers failed, and leave nothing to judge") == 1
     assert "judgements failed" not in said
 
 

@@ -301,3 +301,12 @@ def test_a_jury_whose_members_name_their_models_needs_no_other(project, fake_ope
     (project / "mine.toml").write_text(text)
     assert ragstone("judges", "test", "mine.toml", "--json").code in (0, 1)
     assert fake_openai.n_requests > 0
+
+
+def test_show_says_which_criteria_are_graded_only_on_request(folder):
+    [line] = [
+        line
+        for line in ragstone("judges", "show", "prompt_clarity").out.splitlines()
+        if line.startswith("criteria")
+    ]
+    assert "entity (weight 1), attributes (only with @criteria=all, weight 1)" in line

@@ -208,14 +208,18 @@ def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
     from ragstone.judging.judge import every_key
 
-    says = every_key(judge)
+    says, only = every_key(judge), "only with @criteria=all, "
+    optional = getattr(judge, "optional", ())
     facts = {
         "judge": f"{judge.name}, version {judge.version}",
         "kind": judge.kind,
         "metrics": ", ".join(judge.metrics),
         "reads": ", ".join(judge.inputs),
         "scale": _scale(judge),
-        "criteria": ", ".join(f"{one['name']} (weight {one['weight']:g})" for one in says["criteria"]),
+        "criteria": ", ".join(
+            f"{one['name']} ({only if one['name'] in optional else ''}weight {one['weight']:g})"
+            for one in says["criteria"]
+        ),
         "labels": ", ".join(f"{label} = {score:g}" for label, score in (says["labels"] or {}).items()),
         "members": ", ".join(member["judge"] for member in says["members"]),
         "measure": says["measure"] or "",
