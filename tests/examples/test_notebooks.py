@@ -23,7 +23,7 @@ WORDS = {
     "1-judge-a-file": ["24 rows", "6 of 6", "always answering", "What people would give"],
     "2-compare-two-prompts": ["cannot tell", "coverage"],
     "3-which-component": ["What is to blame?", "retriever", "because"],
-    "4-evaluation-set": ["asked for", "8 rows"],
+    "4-evaluation-set": ["tried", "8 rows"],
     "5-bench-of-retrievers": ["dense", "hybrid", "bm25", "ndcg@1"],
 }
 

@@ -144,7 +144,7 @@ def test_certificates_are_shown(built):
     check_harmless(html(certificate))
     (chart,) = bundles(certificate)[1:]
     values = chart[VEGA_LITE]["data"]["values"]
-    assert (values[0]["name"], values[-1]["name"]) == ("asked for", "accepted")
+    assert (values[0]["name"], values[-1]["name"]) == ("tried", "accepted")
 
 
 def test_an_evaluation_set_shows_its_certificate_and_its_first_questions():

@@ -149,7 +149,7 @@ def test_runs_are_ticked_and_their_flips_read_side_by_side(project):
         tab.visit(f"{address}/workbench/")
         for box in tab.page.locator("input[name=run]").all():
             box.check()
-        tab.page.get_by_role("button", name="Answers of the ticked side by side").click()
+        tab.page.get_by_role("button", name="Compare answers").click()
         tab.page.wait_for_url("**/compare/answers?*")
         tab.page.get_by_label("only flips (2)").check()
         tab.page.get_by_role("button", name="Show").click()

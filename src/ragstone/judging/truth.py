@@ -72,7 +72,8 @@ def _without_questions(text: str) -> str:
 def _said_of(text: str, statement: str) -> bool | None:
     """Return what the clauses of a text say together."""
     clauses = [clause for clause in map(str.strip, _CLAUSE.split(text)) if clause]
-    read = _in_sequence(clauses, [read_clause(clause, statement, text) for clause in clauses])
+    once = {clause: read_clause(clause, statement, text) for clause in dict.fromkeys(clauses)}
+    read = _in_sequence(clauses, [once[clause] for clause in clauses])
     at = next((n for n, one in enumerate(read) if one in ("true", "false", "open")), None)
     if at is None or read[at] == "open" or (begins(clauses[at], "but") and "unread" in read[:at]):
         return None

@@ -221,7 +221,7 @@ def test_labels_of_other_answers_correct_nothing_and_the_run_says_so(tmp_path):
     summary = _labelled_sheet(tmp_path, 'sheet = "other.jsonl"')
     assert len(summary.cards) == 1
     assert summary.corrected == []
-    assert any("they measure the judges, and correct no score" in note for note in summary.notes)
+    assert any("they test the judges, but correct no score" in note for note in summary.notes)
 
 
 def test_evidence_of_a_changed_document_is_found_again_and_a_run_its_report_and_blame_tell(tmp_path):

@@ -37,7 +37,7 @@ def test_a_judge_that_calls_everything_wrong_is_said_to_be_unfit(settings, fake_
 def test_without_the_model_the_demo_says_why_and_ends_well(settings, monkeypatch, capsys):
     monkeypatch.setattr(small_judge, "PACKAGED", "openai/nobody")
     show_small_judge(settings)
-    assert "No language model is shown as a judge: " in capsys.readouterr().err
+    assert "The small judge is skipped: openai/nobody" in capsys.readouterr().err
 
 
 def test_the_starter_without_a_model_differs_in_each_line_that_is_meant(settings):
