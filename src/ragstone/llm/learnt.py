@@ -81,13 +81,13 @@ class FirstCall:
     """Lets one call of a kind that is new go ahead alone; the others wait for what it teaches.
 
     They wait no longer than wait_s, and no longer than until an attempt shows that the endpoint is in
-    trouble: then each learns for itself.
+    trouble: then each learns for itself. Where its reply cannot be stored, they fail as it does.
     """
 
     def __init__(self, known: frozenset[str], wait_s: float) -> None:
         """known: kinds of requests that were answered before."""
         self._known, self._wait_s = known, wait_s
-        self._ahead: asyncio.Event | None = None
+        self._ahead: asyncio.Future[None] | None = None
         self._n_failed = 0
 
     @contextlib.asynccontextmanager
@@ -103,37 +103,46 @@ class FirstCall:
             self._failed(mine, kind, failure)
             self._over(mine, frozenset())  # refused for a reason of its own: the next one goes ahead
             raise
-        except BaseException:
-            self._over(mine, kind)
+        except (
+            Exception
+        ) as fault:  # of the ledger, not of the call: it ends the run, so the others cost nothing
+            self._over(mine, frozenset(), fault)
             raise
         self._over(mine, kind)
 
-    async def _taken(self, kind: frozenset[str]) -> asyncio.Event | None:
-        """Return the event that the others wait for, None for a call that is not the first."""
+    async def _taken(self, kind: frozenset[str]) -> asyncio.Future[None] | None:
+        """Return what the others wait for, None for a call that is not the first."""
         while not kind <= self._known:
             if self._ahead is None:
-                self._ahead = asyncio.Event()
+                self._ahead = asyncio.get_running_loop().create_future()
                 return self._ahead
             ahead = self._ahead
             try:
                 async with asyncio.timeout(self._wait_s):
-                    await ahead.wait()
+                    await asyncio.shield(ahead)
             except TimeoutError:
                 self._over(ahead, kind)
         return None
 
-    def _failed(self, mine: asyncio.Event | None, kind: frozenset[str], failure: CallFailed) -> None:
+    def _failed(self, mine: asyncio.Future[None] | None, kind: frozenset[str], failure: CallFailed) -> None:
         if mine is not None and mine is self._ahead:
             self._n_failed += 1
             if failure.retryable or self._n_failed >= LEADERS:
                 self._over(mine, kind)
 
-    def _over(self, mine: asyncio.Event | None, kind: frozenset[str]) -> None:
+    def _over(
+        self, mine: asyncio.Future[None] | None, kind: frozenset[str], fault: Exception | None = None
+    ) -> None:
+        """Let the others go, or give them the same fault."""
         if mine is None or mine is not self._ahead:
             return
         self._known |= kind
         self._ahead = None
-        mine.set()
+        if fault is None:
+            mine.set_result(None)
+        else:
+            mine.set_exception(fault)
+            mine.exception()  # nobody may be waiting; that is no error
 
 
 class ModelMemory:
