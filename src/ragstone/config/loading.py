@@ -14,6 +14,7 @@ from ragstone.config.section import Section
 from ragstone.config.sections import Settings
 from ragstone.config.serving import MOVED
 from ragstone.config.systems import SystemSettings
+from ragstone.config.trust import add_project
 from ragstone.errors import ConfigError, nearest
 
 DEFAULT_FILE = "ragstone.toml"
@@ -28,6 +29,7 @@ def load_settings(path: Path | str | None = None) -> Settings:
     file = Path(path or DEFAULT_FILE)
     if path is None and not file.exists():
         return Settings()
+    add_project(file.expanduser().parent)
     text = read_settings_text(file, "no such file. Make one with: ragstone new DIR")
     tables = parse_toml(text, file)
     for name in OWN & tables.keys():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import typer
 
+from ragstone.config.trust import trusting
 from ragstone.console import options
 from ragstone.console.bars import bars
 from ragstone.console.printing import OVER_BUDGET, UNSCORED, WRONG_USE, on_terminal, say, show, show_json
@@ -56,6 +57,7 @@ class Asking(NamedTuple):
     force: bool = False
     strict: bool = False
     json: bool = False
+    trust: bool = False
 
     @property
     def caps(self) -> "Caps":
@@ -129,8 +131,9 @@ _OPTIONS: dict[str, Any] = {
     "force": options.Force,
     "strict": options.Strict,
     "json": options.AsJson,
+    "trust": options.Trust,
 }
-_RARE = ("batch", "keep_failures", "mask", "engine")  # that a command has only if it says so
+_RARE = ("batch", "keep_failures", "mask", "engine", "trust")  # that a command has only if it says so
 
 
 def asks_models(
@@ -158,7 +161,8 @@ def asks_models(
         @functools.wraps(command)
         def called(**given: object) -> None:
             asking = Asking(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # of typer
-            command(**given, asking=asking)
+            with trusting(asking.trust):
+                command(**given, asking=asking)
 
         before = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
         at = next(n for n, one in enumerate(before) if one.name == "asking")

@@ -52,6 +52,9 @@ ForecastOnly = Annotated[
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N rows.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run the Python code that judge files outside this project name.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if some rows could not be scored.")]
 SYSTEM = "One of [systems], module:function, or a prompt for the built-in RAG: strict, bare, or a .toml file."

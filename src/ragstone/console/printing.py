@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
 
+from ragstone.config.trust import UntrustedCode, trusting
 from ragstone.errors import ColumnsError, RagstoneError, harmless
 from ragstone.errors import plural as plural
 
@@ -39,7 +40,7 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
+            return _asking_for_trust(functools.partial(command, *args, **kwargs))
         except RagstoneError as mistake:
             say(f"ragstone: {mistake}")
             if isinstance(mistake, ColumnsError) and _has_option(command, mistake.options[:1]):
@@ -54,6 +55,23 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
         raise typer.Exit(WRONG_USE)
 
     return guarded
+
+
+def _asking_for_trust(command: Callable[[], R]) -> R:
+    """Run a command; where it meets code from outside the project, a person on a terminal is asked once."""
+    try:
+        return command()
+    except UntrustedCode as mistake:
+        if not on_terminal():
+            raise
+        say(f"ragstone: {str(mistake).partition(' Read the code')[0]}")
+        try:
+            if not typer.confirm("Run it?", err=True):
+                raise
+        except typer.Abort:
+            raise mistake from None
+    with trusting():
+        return command()
 
 
 def _has_option(command: Callable[..., object], names: list[str]) -> bool:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.config.python_function import names_function
+from ragstone.config.trust import UntrustedCode, check_trust, trusting
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging.fields import ORDERS, Example, Member, PromptedJudge, Scale
 from ragstone.judging.judge import Judge, idle_key, judge_names, read_judge
@@ -34,7 +36,7 @@ WORDS = {"empty": ("not_applicable", "one"), "order": ORDERS}  # option -> what 
 SCALE = re.compile(r"(-?\d+)-(\d+)")
 
 
-def load_judge(name: str | Path) -> Judge:
+def load_judge(name: str | Path, *, trust: bool = False) -> Judge:
     """Return a judge by its name, from a file of one's own (a path that ends in .toml), or from a function.
 
     A function is named `module:function`, as Python imports it from the current folder too, or
@@ -43,10 +45,12 @@ def load_judge(name: str | Path) -> Judge:
     `criteria=A+B` (those of a rubric, or `all`), `empty=one` (an answer that states nothing where nothing was
     retrieved), `order=in_order` (of the steps of an agent), `token` (the score from the probabilities of one
     token), `temperature=0.7`, `samples=5`, `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the
-    score reached?); several are joined by commas. Raises ConfigError naming the nearest names, or file, line
-    and fix.
+    score reached?); several are joined by commas. trust: a file from outside the project (the current folder,
+    and that of ragstone.toml) may run the Python code that it names. Raises ConfigError naming the nearest
+    names, or file, line and fix; UntrustedCode, which is one, for such a file without `trust`.
     """
-    return load_members(_read_variant(name), name)
+    with trusting(trust):
+        return load_members(_read_variant(name), name)
 
 
 def load_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) -> Judge:
@@ -68,8 +72,13 @@ def load_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) ->
         if member.loaded is not msgspec.UNSET:
             members.append(member)
             continue
+        if names_function(member.judge) and (file := FILE.fullmatch(str(name))):
+            folder = Path(file[1].partition(".py:")[0]).expanduser().absolute().parent
+            check_trust(folder, f"the judge {name} runs Python code ({member.judge})")
         try:
             inner = _read_variant(member.judge)
+        except UntrustedCode:
+            raise
         except ConfigError as mistake:
             raise ConfigError(f"{name}: member {member.judge!r} cannot be loaded. {mistake}") from None
         loaded = load_members(inner, member.judge, trail)

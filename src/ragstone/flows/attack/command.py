@@ -39,7 +39,7 @@ LONGEST_NAME = 100  # of a folder; file systems take 255
 
 
 @reads_rows
-@asks_models()
+@asks_models("trust")
 def attack(
     *,
     judges: Judges = None,

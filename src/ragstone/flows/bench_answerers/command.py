@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @reads_rows
-@asks_models("keep_failures")
+@asks_models("keep_failures", "trust")
 def answerers(
     *,
     race: Annotated[

@@ -34,7 +34,7 @@ Sample = Annotated[
 
 
 @reads_rows
-@asks_models("keep_failures")
+@asks_models("keep_failures", "trust")
 def judges(
     *,
     suite: OnSuite = False,

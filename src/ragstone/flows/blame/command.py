@@ -31,7 +31,7 @@ Labels = Annotated[
 ]
 
 
-@asks_models(without=["force"])
+@asks_models("trust", without=["force"])
 def blame(
     run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")],
     *,

@@ -42,7 +42,7 @@ Test = Annotated[
 
 
 @reads_rows
-@asks_models(without=("deadline", "force", "strict"))
+@asks_models("trust", without=("deadline", "force", "strict"))
 def develop(
     judge: Draft,
     *,

@@ -34,7 +34,7 @@ Proposer = Annotated[
 
 
 @reads_rows
-@asks_models(without=("deadline", "force", "strict"))
+@asks_models("trust", without=("deadline", "force", "strict"))
 def learn(
     judges: Judges,
     *,

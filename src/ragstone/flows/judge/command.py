@@ -49,7 +49,7 @@ JudgementsPlace = Annotated[
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "mask", "engine")
+@asks_models("batch", "keep_failures", "mask", "engine", "trust")
 def judge(
     answers: Sheets,
     *,

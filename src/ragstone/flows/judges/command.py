@@ -46,16 +46,25 @@ def list_(*, json: AsJson = False) -> None:
 def show_(name: Named, *, json: AsJson = False) -> None:
     """Show a judge's settings, and the prompt that it sends for an example row.
 
+    Of one that names Python code the code is shown, and none of it is run.
+
     Examples:
 
     - `ragstone judges show correctness`
     - `ragstone judges show my-judge.toml`
     """
+    from ragstone.flows.judges.code import code_of
     from ragstone.flows.judges.testing import prompts_of
     from ragstone.judging import load_judge
     from ragstone.judging.judge import every_key
     from ragstone.judging.statements import StatementsJudge
 
+    if code := code_of(name):
+        if json:
+            show_json({"judge": code.keys, "code": code.places})
+        else:
+            typer.echo("\n".join(code.lines))
+        return
     judge = load_judge(name)
     prompts = prompts_of(judge)
     if json:
@@ -116,7 +125,7 @@ def new(
 
 
 @reads_rows
-@asks_models(without=("deadline", "forecast", "yes", "force", "strict"))
+@asks_models("trust", without=("deadline", "forecast", "yes", "force", "strict"))
 def try_out(
     name: Named,
     answers: Annotated[Path | None, typer.Argument(help="An answer sheet to judge as well.")] = None,

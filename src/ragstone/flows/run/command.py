@@ -13,7 +13,7 @@ from ragstone.console.printing import say, show_found
 
 
 @reads_rows
-@asks_models("batch", "keep_failures", "mask", "engine")
+@asks_models("batch", "keep_failures", "mask", "engine", "trust")
 def run(
     file: Annotated[Path | None, typer.Argument(help="Settings file; default: ragstone.toml.")] = None,
     *,

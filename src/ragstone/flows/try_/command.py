@@ -10,7 +10,7 @@ from ragstone.console.options import Model
 from ragstone.console.printing import show_found
 
 
-@asks_models(without=["deadline", "force"])
+@asks_models("trust", without=["deadline", "force"])
 def try_(
     run: Annotated[Path, typer.Argument(help="The run whose rows are taken, such as runs/mine.")],
     *,

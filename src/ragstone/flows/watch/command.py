@@ -5,10 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragstone.config.trust import trusting
 from ragstone.console.asking import load_for, tell_forecast
 from ragstone.console.bars import bars
 from ragstone.console.columns import reads_rows
-from ragstone.console.options import AsJson, Config, Engine, Force, ForecastOnly, Limit, Model, Offline, Yes
+from ragstone.console.options import (
+    AsJson,
+    Config,
+    Engine,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    Trust,
+    Yes,
+)
 from ragstone.console.printing import FAILED_GATE, say, show_found
 from ragstone.flows.watch.outputs import (
     By,
@@ -71,6 +83,7 @@ def watch(
     config: Config = None,
     force: Force = False,
     json: AsJson = False,
+    trust: Trust = False,
 ) -> None:
     """Read new rows of a log, judge a sample, and raise alarms. Exit code 1 if an alarm is open.
 
@@ -89,7 +102,8 @@ def watch(
     check_given(judgements or ())
     _check_rate(rate)
     sources, asking = log or [], bool(log) and not judgements
-    with Watcher(load_for(config, engine), judges=judges, model=model, rate=rate, budget=budget) as watcher:
+    settings = load_for(config, engine)
+    with trusting(trust), Watcher(settings, judges=judges, model=model, rate=rate, budget=budget) as watcher:
         read = watcher.read(sources, limit=limit, follow=follow, progress=bars) if sources else ReadCounts()
         for line in read_lines(read) if sources else ():
             say(line)

@@ -1,12 +1,14 @@
 """Kind `function`: a judge that is a Python function, or a metric of another tool."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 import msgspec
 
 from ragstone.config.python_function import Function
 from ragstone.config.section import Seconds
+from ragstone.config.trust import check_trust
 from ragstone.errors import ConfigError
 from ragstone.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Scale
 from ragstone.judging.finding import Finding, JudgeContext
@@ -44,6 +46,8 @@ class FunctionJudge(JudgeFields, frozen=True, kw_only=True, tag="function"):
     @property
     def function(self) -> LoadedFunction:
         """The function with what it takes. Raises ConfigError where it cannot be had."""
+        if not self.digest and self.name:  # of a file, and not loaded
+            check_trust(Path(self.folder), f"the judge {self.name!r} runs Python code ({self.call})")
         return load_function(self.call, self.folder, self.digest)
 
     @property
@@ -110,7 +114,7 @@ def loaded_judge(judge: FunctionJudge, *, named: bool = True) -> FunctionJudge:
     """
     if judge.digest:
         return judge
-    loaded = load_function(judge.call, judge.folder)
+    loaded = judge.function
     defaults = FunctionJudge(name="", call="")
     changed: dict[str, object] = {"digest": loaded.digest}
     for key in ("scale", "best", "labels", "metric", "timeout_s"):
