@@ -299,7 +299,7 @@ version; `--help` after a command prints its part of this page.
 | 2 | wrong usage or input (the message says what to change), or stopped with Ctrl-C |
 | 3 | cannot tell: the rows do not decide (with `--gate`) |
 | 4 | done, but the budget or the deadline cut some calls off |
-| 5 | done, but some rows could not be scored (with `--strict` only) |
+| 5 | done, but an evaluation set is empty or, with `--strict`, some rows could not be scored |
 | 143 | stopped by SIGTERM, as with Ctrl-C: finished rows are written, finished calls are in the ledger |
 """
 

@@ -66,9 +66,9 @@ def test_there_are_five():
 
 
 def commands_of(folder: Path) -> list[list[str]]:
-    """Return the words of each `ragstone` line of run.sh, without `ragstone`."""
+    """Return the words of each `ragstone` line of run.sh, without `ragstone` and what follows where it fails."""
     lines = (folder / "run.sh").read_text(encoding="utf-8").splitlines()
-    return [shlex.split(line)[1:] for line in lines if line.startswith("ragstone ")]
+    return [shlex.split(line.partition(" || ")[0])[1:] for line in lines if line.startswith("ragstone ")]
 
 
 def values(table: object) -> Iterator[str]:
