@@ -52,7 +52,8 @@ LIBRARY = PACKAGE / "judging" / "library"
 SHOWN = ("console/starter_files/labelled.jsonl", "agreement/suite/rows.jsonl")
 MEMBERS = ("match", "focus", "no_refusal")
 BESIDE = ("containment", "coverage", "match")
-ASKING = ("right", "same_answer")
+# What right_or_ask asks: a model that gives the probabilities of tokens, and one that gives none.
+ASKING = {"right_asked": ("right", "same_answer"), "right_by_verdict": ("right", "same_answer@verdict")}
 ASKED = 120  # answers without the reference's words, drawn at random; those that right is unsure of are asked
 DOUBT = (0.03, 0.9)  # probabilities of right on which the model's word is weighed
 BAND = (0.05, 0.9)  # in which right_or_ask asks: below, no word of the model's makes a yes
@@ -63,6 +64,7 @@ WORDS = {
     "no_refusal": (None, "it says that it does not know"),
     "right": ("the words speak for it", "the words speak against it"),
     "same_answer": ("the model calls it the same answer", "the model calls it another answer"),
+    "same_answer@verdict": ("the model calls it the same answer", "the model calls it another answer"),
 }
 
 
@@ -195,41 +197,60 @@ def auc_of(pack: Pack, values: Floats) -> str:
 
 
 def or_ask(asked: Asked, evouna: Pack, weights: StackWeights, open_rows: Flags, *, to_write: bool) -> None:
-    """Fit and measure what a model adds where right is unsure, on answers that lack the reference's words."""
+    """Fit and measure what a model adds where right is unsure, on answers that lack the reference's words.
+
+    Each form of asking is fitted and measured on the same answers.
+    """
     doubtful = np.flatnonzero(evouna.scores["containment"] == 0).tolist()
     random.Random(3).shuffle(doubtful)
     likely, _threshold = crossed_probabilities(evouna.rows(), [load_judge(name) for name in MEMBERS])
     unsure, in_band = ((likely >= low) & (likely <= high) for low, high in (DOUBT, BAND))
     at = np.array(sorted(n for n in doubtful[:ASKED] if unsure[n] and open_rows[n]))
-    answers = [evouna.answers[n] for n in at]
-    model = scores(judged(asked, "same_answer", answers), missing=np.nan)
-    questions = [answer.question or "" for answer in answers]
-    yes = evouna.yes[at]
-    rows = StackRows(
-        np.column_stack([likely[at], model]), yes.astype(float), cluster_codes(questions, len(at))
-    )
-    asks = in_band[at]
+    doubted = Doubted([evouna.answers[n] for n in at], evouna.yes[at], likely[at], in_band[at])
     print(f"\nright_or_ask: asks about {np.mean(in_band):.1%} of EVOUNA; fitted on {len(at)} answers")
-    print(f"  {asks.sum()} of these are in its band; each judged by a fit without its question:")
-    outcomes, told = {}, [question for question, one in zip(questions, asks, strict=True) if one]
-    for name, columns in {"right": [0], "same_answer": [1], "right and same_answer": [0, 1]}.items():
-        own = StackRows(rows.scores[:, columns], rows.share, rows.question)
-        judges = [load_judge(ASKING[column]) for column in columns]
-        found, thresholds = crossed_probabilities(own, judges)
-        outcomes[name] = ((found >= thresholds) == yes).astype(float)[asks]
-        auc = roc_auc(yes[asks].astype(float), found[asks])
-        print(f"  {name}: accuracy {interval(outcomes[name], told)}, AUC {auc:.3f}")
-    [gain] = difference_estimates(
-        np.column_stack([outcomes["right and same_answer"], outcomes["right"]]), [(0, 1)], told
-    )
-    if gain.low is not None and gain.high is not None:
-        print(f"  gain {100 * gain.value:+.1f} points ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})")
+    print(f"  {doubted.asks.sum()} of these are in its band; each judged by a fit without its question:")
+    for name, members in ASKING.items():
+        ask_in_form(asked, doubted, name, members, to_write=to_write)
     said = (likely >= weights.threshold) == evouna.yes
     print(f"  right on the {(~in_band).sum():,} answers that it decides: {said[~in_band].mean():.3f}")
+
+
+class Doubted(NamedTuple):
+    """Answers that right is unsure of: people's yes or no, its probabilities, and which the band holds."""
+
+    answers: list[Answer]
+    yes: Flags
+    likely: Floats
+    asks: Flags
+
+
+def ask_in_form(asked: Asked, doubted: Doubted, name: str, members: Sequence[str], *, to_write: bool) -> None:
+    """Fit and measure right beside the model, asked in one form; write the judge's file."""
+    model = scores(judged(asked, members[1], doubted.answers), missing=np.nan)
+    questions = [answer.question or "" for answer in doubted.answers]
+    yes, asks = doubted.yes, doubted.asks
+    rows = StackRows(
+        np.column_stack([doubted.likely, model]), yes.astype(float), cluster_codes(questions, len(questions))
+    )
+    print(f"  {name}: {np.isfinite(model).sum()} of {len(model)} with a score of the model")
+    outcomes, told = {}, [question for question, one in zip(questions, asks, strict=True) if one]
+    both = " and ".join(members)
+    for what, columns in {members[0]: [0], members[1]: [1], both: [0, 1]}.items():
+        own = StackRows(rows.scores[:, columns], rows.share, rows.question)
+        judges = [load_judge(members[column]) for column in columns]
+        found, thresholds = crossed_probabilities(own, judges)
+        outcomes[what] = ((found >= thresholds) == yes).astype(float)[asks]
+        auc = roc_auc(yes[asks].astype(float), found[asks])
+        print(f"    {what}: accuracy {interval(outcomes[what], told)}, AUC {auc:.3f}")
+    [gain] = difference_estimates(np.column_stack([outcomes[both], outcomes[members[0]]]), [(0, 1)], told)
+    if gain.low is not None and gain.high is not None:
+        print(f"    gain {100 * gain.value:+.1f} points ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})")
     if to_write:
         digests = {question_digest("", question) for question in questions}
-        source = f"weights fitted on {len(at)} EVOUNA answers that right is unsure of; see docs/judges.md"
-        write("right_asked", ASKING, fitted(rows, ASKING), digests, source, fitted_with=FITTED_WITH)
+        source = (
+            f"weights fitted on {len(questions)} EVOUNA answers that right is unsure of; see docs/judges.md"
+        )
+        write(name, members, fitted(rows, members), digests, source, fitted_with=FITTED_WITH)
 
 
 def shown_questions() -> set[str]:

@@ -121,6 +121,16 @@ async def test_little_mass_on_the_options_is_unparsable():
     assert "less than 0.1" in row.error
 
 
+async def test_a_judge_that_reads_a_token_can_be_asked_for_a_verdict_instead():
+    judge = load_judge("same_answer@verdict")
+    assert (judge.reply, judge.metric, load_judge("same_answer").reply) == (
+        "reasoned",
+        "correctness",
+        "token",
+    )
+    assert not judge.reads_probabilities
+
+
 async def test_an_endpoint_without_probabilities_stops_the_run_and_says_what_to_do():
     given, _ = context(msgspec.structs.replace(spoken(token("yes", yes=1.0)), logprobs=None))
     with pytest.raises(ModelError, match=r"Drop @token .* or take an endpoint that gives logprobs"):

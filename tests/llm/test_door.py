@@ -15,7 +15,7 @@ from tests.support.scripts import hang
 
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import DataError, ModelError
-from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, Message, Prompt, open_door
+from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, Message, NoProbabilities, Prompt, open_door
 from ragstone.llm.door import prompt_key
 from ragstone.llm.ledgers import ledger_place
 from ragstone.llm.limits import HANGING, RUN
@@ -52,6 +52,21 @@ class TestReply:
         settings = ModelSettings(price_usd_per_million=Price(input=0, output=0))
         with door_to(Model().send, tmp_path, price=Price(input=9, output=9), settings=settings) as door:
             assert (await door.ask(prompt())).cost_usd == 0
+
+
+class TestProbabilities:
+    async def test_a_model_that_gives_none_is_asked_for_them_once(self, tmp_path):
+        model = Model("yes")
+        asked = [
+            msgspec.structs.replace(prompt(reply=None, nonce=None), top_logprobs=5, sample=at)
+            for at in (0, 1)
+        ]
+        with door_to(model.send, tmp_path) as door:
+            assert (await door.ask(asked[0])).logprobs is None
+            with pytest.raises(NoProbabilities, match="gives no probabilities of tokens"):
+                await door.ask(asked[1])
+            assert (await door.ask(prompt(reply=None, nonce=None))).text == "yes"
+        assert len(model.asked) == 2
 
 
 class TestReAsk:

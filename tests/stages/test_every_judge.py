@@ -7,6 +7,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.every_judge import EMAIL, answer_in_any_form, write_sheet
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripts import fit_schema
 
 from ragstone.judging import judge_names, load_judge
 from ragstone.records import Answer, Judgement
@@ -89,6 +90,23 @@ def test_batches_give_the_same_judgements(project: FakeOpenAI) -> None:
     Path(".ragstone/ledger.sqlite").unlink()
     assert judge("--batch", out="batched.jsonl") == one_by_one
     assert project.batches.n_calls
+
+
+def test_a_model_without_probabilities_of_tokens_is_asked_for_them_once_and_then_for_verdicts(
+    project: FakeOpenAI,
+) -> None:
+    project.script = fit_schema
+    ran = ragstone("judge", SHEET, "--judge", "right_or_ask", "--model", project.model, "-o", OUT)
+    assert ran.code == 0, ran.err
+    rows = list(read_rows(Path(OUT), Judgement))
+    assert {row.status for row in rows} == {"scored"}
+    deciders = [row.metadata["decided_by"] for row in rows if row.metadata]
+    assert set(deciders) == {"right", "right_by_verdict"}
+    in_flight = deciders.count("right_by_verdict")  # those that had left for probabilities already
+    assert in_flight < project.n_requests <= 2 * in_flight
+    for name in (name for name in JUDGES if load_judge(name).reads_probabilities and name != "right_or_ask"):
+        ran = ragstone("judge", SHEET, "--judge", name, "--model", project.model, "-o", f"{name}.jsonl")
+        assert (ran.code, "take an endpoint that gives logprobs" in ran.err) == (2, True), ran.err
 
 
 @pytest.mark.server

@@ -14,6 +14,7 @@ from ragstone.judging.fields import JudgeFields, Member
 from ragstone.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.judging.judging import failed_judgements, judge_answer
 from ragstone.judging.leaves import model_name
+from ragstone.llm import NoProbabilities
 from ragstone.llm.limits import CallsStopped
 from ragstone.records import NO_MODEL, Answer, Judgement, Status
 
@@ -62,7 +63,14 @@ class MemberVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoModel(ModelError):
-    """A member's model cannot be had, whatever it is asked."""
+    """A member's model cannot be had, whatever it is asked.
+
+    in_this_form: it is there, but gives no probabilities of tokens, which the member reads.
+    """
+
+    def __init__(self, message: str, *, in_this_form: bool = False) -> None:
+        super().__init__(message)
+        self.in_this_form = in_this_form
 
 
 async def hear(member: Member, answer: Answer, context: JudgeContext) -> MemberVerdict:
@@ -77,14 +85,19 @@ async def hear(member: Member, answer: Answer, context: JudgeContext) -> MemberV
         raise
     except ModelError as failure:
         told = name if member.model or not inner.needs_model else f"{name} by {model_name(inner, own.model)}"
-        raise NoModel(f"member {told}: {failure}") from None
+        in_this_form = isinstance(failure, NoProbabilities)
+        raise NoModel(f"member {told}: {failure}", in_this_form=in_this_form) from None
     return MemberVerdict(name=name, member=member, judgement=whole)
 
 
 def lost(member: Member, answer: Answer, context: JudgeContext, failure: NoModel) -> MemberVerdict:
-    """Return a member whose model cannot be had as one that failed: status `error`."""
+    """Return a member whose model cannot be had as one that failed: status `error`.
+
+    One that reads probabilities, where the model gives none, is `not_applicable`.
+    """
     own = _context_of(member, context)
-    whole, *_parts = failed_judgements(member.inner, answer, own, "error", str(failure))
+    status: Status = "not_applicable" if failure.in_this_form else "error"
+    whole, *_parts = failed_judgements(member.inner, answer, own, status, str(failure))
     return MemberVerdict(name=member_name(member), member=member, judgement=whole)
 
 
@@ -271,18 +284,11 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
 
     def _own_problems(self) -> Iterator[tuple[str, str]]:
         yield from super()._own_problems()
-        *firsts, last = self.members
+        last = self.members[-1]
         if last.unsure:
             yield (
                 "members",
                 f"the last member, {last.judge!r}, has nobody to hand an answer on to. Take out its unsure.",
-            )
-        lacking = [member.judge for member in firsts if not member.unsure]
-        if lacking:
-            yield (
-                "members",
-                f"member {lacking[0]!r} needs unsure = [from, to]: the scores with which it hands an "
-                "answer on.",
             )
 
     def problem_of_member(self, member: Member, inner: JudgeFields) -> str | None:
@@ -291,6 +297,9 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
         problem = super().problem_of_member(member, inner)
         if problem:
             return problem
+        is_last = member is self.members[-1]
+        if not (member.unsure or is_last or inner.reads_probabilities):
+            return "needs unsure = [from, to]: the scores with which it hands an answer on."
         if member.unsure and not low <= member.unsure[0] <= member.unsure[1] <= high:
             return (
                 f"has an unsure that is no part of its scale, {low:g} to {high:g}: "
@@ -310,14 +319,15 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
         member cannot judge; the last one decides whatever it says. `metadata` holds what each member that was
         asked said, `decided_by`, the one whose score it is (None without a score), and who was `not_asked`.
         A member whose model cannot be had has failed where that of an earlier one answered; else NoModel is
-        raised.
+        raised. One that reads probabilities, where the model gives none, hands on too.
         """
         heard: list[MemberVerdict] = []
         for member in self.members:
             try:
                 heard.append(await hear(member, answer, context))
             except NoModel as failure:
-                if not any_answered(heard):
+                goes_on = failure.in_this_form and member is not self.members[-1]
+                if not (goes_on or any_answered(heard)):
                     raise
                 heard.append(lost(member, answer, context, failure))
             if not _handed_on(heard[-1]):

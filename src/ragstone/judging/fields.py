@@ -82,6 +82,11 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         return self.asks_model
 
     @property
+    def reads_probabilities(self) -> bool:
+        """Whether it needs the probabilities of tokens, which many models do not give."""
+        return any(member.inner.reads_probabilities for member in self.members)
+
+    @property
     def needs_embedder(self) -> bool:
         """Whether it compares vectors, by itself."""
         return False

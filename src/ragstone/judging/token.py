@@ -5,20 +5,20 @@ which one it chose, and one token comes many times faster than a reason (compare
 which weights the grades of a scale by their probabilities). What it costs is the reason.
 """
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import msgspec
 
-from ragstone.errors import ModelError
 from ragstone.judging.examples import example_answer
 from ragstone.judging.fields import Example
 from ragstone.judging.finding import Finding, JudgeContext, unparsable
 from ragstone.judging.lexical import alternatives, chrf
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
-from ragstone.llm import Message, Prompt, Reply, defuse, row_nonce
+from ragstone.llm import Message, NoProbabilities, Prompt, Reply, defuse, row_nonce
 from ragstone.records import Answer, references
 
 TOP = 20  # the most that endpoints list
@@ -58,6 +58,11 @@ class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
     separator: str | None = None
 
     reply_word: ClassVar[str]  # what the model is asked for, of the first and the last option
+
+    @property
+    def reads_probabilities(self) -> bool:
+        """Whether its score is read from them."""
+        return self.reply == "token"
 
     def can_join(self) -> bool:
         """Return whether it can be asked in one call with others: with a reason; see OneCallJudge."""
@@ -101,14 +106,16 @@ async def judge_by_token(
     """Return the expected score over the options, with the probability of each in the metadata.
 
     `mass` is how much of the model's probability fell on the options at all; the probabilities are
-    renormalised over them. Below LEAST_MASS the row is `unparsable`. Raises ModelError where the endpoint
-    gives no probabilities: then no row can be judged this way.
+    renormalised over them. Below LEAST_MASS the row is `unparsable`. Raises NoProbabilities where the
+    endpoint gives none: then no row can be judged this way.
     """
     options = judge.options()
     prompt = render_token_prompt(judge, answer, inputs, secret=context.secret)
-    reply = await context.ask(prompt)
-    if reply.logprobs is None:
-        raise ModelError(
+    reply = None
+    with contextlib.suppress(NoProbabilities):  # known since an earlier row: this one is not asked
+        reply = await context.ask(prompt)
+    if reply is None or reply.logprobs is None:
+        raise NoProbabilities(
             f"judge {judge.name!r} reads the probabilities of tokens, and {context.model} gives none. Drop "
             '@token (or reply = "token" from its file), or take an endpoint that gives logprobs.'
         )

@@ -25,6 +25,7 @@ OPTIONS = (
     "criteria",
     "empty",
     "token",
+    "verdict",
     "temperature",
     "samples",
     "expect",
@@ -33,6 +34,7 @@ OPTIONS = (
 )
 FILE = re.compile(r"(.*\.toml|.*\.py:[\w.]+)(@.*)?", re.DOTALL)
 WORDS = {"empty": ("not_applicable", "one"), "order": ORDERS}  # option -> what it may be
+REPLIES = {"token": "token", "verdict": "reasoned"}  # option without a value -> the reply that is asked for
 SCALE = re.compile(r"(-?\d+)-(\d+)")
 
 
@@ -44,10 +46,11 @@ def load_judge(name: str | Path, *, trust: bool = False) -> Judge:
     `scale=0-10` (rubrics), `shots=2` (examples shown), `prompt=NAME` (one of its other prompts),
     `criteria=A+B` (those of a rubric, or `all`), `empty=one` (an answer that states nothing where nothing was
     retrieved), `order=in_order` (of the steps of an agent), `token` (the score from the probabilities of one
-    token), `temperature=0.7`, `samples=5`, `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the
-    score reached?); several are joined by commas. trust: a file from outside the project (the current folder,
-    and that of ragstone.toml) may run the Python code that it names. Raises ConfigError naming the nearest
-    names, or file, line and fix; UntrustedCode, which is one, for such a file without `trust`.
+    token), `verdict` (a reason and a verdict, of a judge whose file asks for a token), `temperature=0.7`,
+    `samples=5`, `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the score reached?); several
+    are joined by commas. trust: a file from outside the project (the current folder, and that of
+    ragstone.toml) may run the Python code that it names. Raises ConfigError naming the nearest names, or file,
+    line and fix; UntrustedCode, which is one, for such a file without `trust`.
     """
     with trusting(trust):
         return load_members(_read_variant(name), name)
@@ -154,9 +157,13 @@ def _read(name: str, options: str) -> dict[str, str]:
             raise ConfigError(f"judge {name!r}: unknown option {key!r}. {nearest(key, OPTIONS)}")
         if key in given:
             raise ConfigError(f"judge {name!r}: {key} is given twice.")
-        if (key == "token") == bool(value):
-            raise ConfigError(f"judge {name!r}: write {'token alone' if key == 'token' else f'{key}=VALUE'}.")
+        if (key in REPLIES) == bool(value):
+            raise ConfigError(
+                f"judge {name!r}: write {f'{key} alone' if key in REPLIES else f'{key}=VALUE'}."
+            )
         given[key] = value
+    if REPLIES.keys() <= given.keys():
+        raise ConfigError(f"judge {name!r}: token and verdict exclude each other. Leave one out.")
     return {key: given[key] for key in OPTIONS if key in given}
 
 
@@ -177,11 +184,11 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
     """Return the fields that one option changes."""
     if key == "scale":
         return _rescaled(judge, value)
-    field = "reply" if key == "token" else key
+    field = "reply" if key in REPLIES else key
     if idle := idle_key(judge.kind, field, key):
         raise ConfigError(f"judge {judge.name!r}: {idle}")
-    if key == "token":
-        return {"reply": "token"}
+    if key in REPLIES:
+        return {"reply": REPLIES[key]}
     if key == "prompt" and isinstance(judge, PromptedJudge):
         return {"prompt": _wording(judge, value)}
     if key == "criteria":

@@ -5,7 +5,7 @@ from .door import Door, open_door
 from .ledger import Ledger
 from .ledgers import ledger_place, open_ledger
 from .llamacpp import cached_models, resolve_gguf
-from .prompt import Ask, CallFailed, Message, Prompt, Reply, Stream
+from .prompt import Ask, CallFailed, Message, NoProbabilities, Prompt, Reply, Stream
 from .response_store import AnyLedger
 from .untrusted import MATERIAL, defuse, fence, fenced_prompt, load_secret, row_nonce
 
@@ -20,6 +20,7 @@ __all__ = [
     "Door",
     "Ledger",
     "Message",
+    "NoProbabilities",
     "Prompt",
     "Reply",
     "Stream",

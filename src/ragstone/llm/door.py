@@ -18,7 +18,16 @@ from ragstone.llm.call_trace import TracedConversation
 from ragstone.llm.calling import Caller
 from ragstone.llm.learnt import FirstCall, ModelMemory, kind_of
 from ragstone.llm.limits import RUN, RetryPolicy
-from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
+from ragstone.llm.prompt import (
+    CONTENT_FILTER,
+    CallFailed,
+    Completion,
+    Message,
+    NoProbabilities,
+    OnText,
+    Prompt,
+    Reply,
+)
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
 from ragstone.llm.reasoning import Room, StreamedCall, ThinkingStyle, cut_words, declared_room, was_cut
 from ragstone.llm.response_store import AnyLedger, claimed, superseded_key
@@ -133,6 +142,7 @@ class Door:
             known = memory.recall(endpoint.dialect, self._room)
         self._first = FirstCall(known, settings.timeout_s or LONGEST_FIRST_S)
         self._keep_failures = keep_failures
+        self._no_probabilities = False  # it was asked for those of tokens, and gave none
         self._opened_at = time.time()
         self._renewed: set[bytes] = set()  # responses that took the place of earlier ones
         self._caller = Caller(
@@ -168,13 +178,18 @@ class Door:
     async def ask(self, prompt: Prompt) -> Reply:
         """Return a reply that has the prompt's type; a reply that has not is asked for once more.
 
-        Raises CallFailed with the status that the row gets, ModelError when no call can succeed.
+        Raises CallFailed with the status that the row gets, ModelError when no call can succeed; the one for
+        probabilities of tokens that the model does not give is NoProbabilities, after one call.
         """
+        if prompt.top_logprobs is not None and self._no_probabilities:
+            raise NoProbabilities(f"{self._name} gives no probabilities of tokens")
         async with self._in_run():
             try:
-                return await self._converse(self._settled(prompt), renew=prompt.renew)
+                reply = await self._converse(self._settled(prompt), renew=prompt.renew)
             except _KeptFailure:  # from which the room to think in was learnt
-                return await self._converse(self._settled(prompt), renew=True)
+                reply = await self._converse(self._settled(prompt), renew=True)
+        self._no_probabilities |= prompt.top_logprobs is not None and reply.logprobs is None
+        return reply
 
     async def stream(self, prompt: Prompt, on_text: OnText) -> Reply:
         """Return a reply of free text, and call on_text with each piece of it as soon as it is there.

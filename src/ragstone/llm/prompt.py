@@ -219,6 +219,10 @@ Stream = Callable[[Prompt, OnText], Awaitable[Reply]]
 """As Ask, and the function hears the pieces of the text as they come; put together they are `Reply.text`."""
 
 
+class NoProbabilities(ModelError):
+    """The model gives no probabilities of tokens, and the prompt asks for them: no call to it can succeed."""
+
+
 class CallFailed(ModelError):
     """One call ended without a usable reply: the row gets `status`, and the run goes on.
 
