@@ -124,12 +124,14 @@ def restore_judge(keys: Mapping[str, Any]) -> Judge:
     """Return the judge that `msgspec.to_builtins` made these plain values of, its loaded members with it.
 
     A member may be of any kind, which its type cannot say: a kind is imported when it is read. So each member
-    is restored by the kind that it names. Raises msgspec.ValidationError.
+    is restored by the kind that it names. A variant's name (`same_answer@verdict`) is none that a file may
+    give, so it is put back afterwards. Raises msgspec.ValidationError.
     """
     members = [dict(member) for member in keys.get("members", ())]
     loaded = [member.pop("loaded", None) for member in members]
-    plain = {**keys, "members": members} if members else keys
+    plain = {**keys, "name": "restored"} | ({"members": members} if members else {})
     judge: Judge = msgspec.convert(plain, type_of_kind(keys["kind"]))
+    judge = msgspec.structs.replace(judge, name=keys["name"])
     if not members:
         return judge
     restored = [
