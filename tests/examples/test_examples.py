@@ -66,7 +66,7 @@ def test_there_are_five():
 
 
 def commands_of(folder: Path) -> list[list[str]]:
-    """Return the words of each `ragstone` line of run.sh, without `ragstone` and what follows where it fails."""
+    """Return the words of each `ragstone` line of run.sh, without it and what follows a failure."""
     lines = (folder / "run.sh").read_text(encoding="utf-8").splitlines()
     return [shlex.split(line.partition(" || ")[0])[1:] for line in lines if line.startswith("ragstone ")]
 

@@ -49,8 +49,8 @@ def load_judge(name: str | Path, *, trust: bool = False) -> Judge:
     token), `verdict` (a reason and a verdict, of a judge whose file asks for a token), `temperature=0.7`,
     `samples=5`, `expect=50` (of an assertion), `threshold=0.8` (yes or no: is the score reached?); several
     are joined by commas. trust: a file from outside the project (the current folder, and that of
-    ragstone.toml) may run the Python code that it names. Raises ConfigError naming the nearest names, or file,
-    line and fix; UntrustedCode, which is one, for such a file without `trust`.
+    ragstone.toml) may run the Python code that it names. Raises ConfigError naming the nearest names, or
+    file, line and fix; UntrustedCode, which is one, for such a file without `trust`.
     """
     with trusting(trust):
         return load_members(_read_variant(name), name)
