@@ -65,8 +65,8 @@ def served(folder: Path) -> object:
     from ragstone.assistant.api.app import create_app
     from ragstone.config import MonitorSection, Settings
     from ragstone.config.serving import ServeSection
+    from ragstone.serve.server import address_of, listen
     from ragstone.workbench.monitor_routes import monitor_routes
-    from ragstone.workbench.serving import address_of, listen
 
     settings = Settings(root=str(folder), monitor=MonitorSection(store=STORE))
     nobody: Any = None  # the monitor's routes ask no assistant

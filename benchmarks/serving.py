@@ -45,7 +45,8 @@ from ragstone.config import Settings
 from ragstone.config.serving import LogSection, ServeSection
 from ragstone.embedding import opening
 from ragstone.embedding.model import EmbeddingModel, Role, Vectors, in_batches
-from ragstone.workbench.serving import listen, serve_project
+from ragstone.serve.server import listen
+from ragstone.workbench.serving import serve_project
 
 PLAN_S, FIRST_S, PIECE_S, PIECES = 0.5, 1.0, 0.05, 10
 MODEL_S = PLAN_S + FIRST_S + PIECE_S * PIECES

@@ -18,7 +18,6 @@ from tests.support.linear import Found
 from ragstone.assistant import guards as words
 from ragstone.assistant.answering import checking
 from ragstone.assistant.answering import sentences as marks
-from ragstone.assistant.answering import support as values
 from ragstone.assistant.answering.sentences import Sentences
 from ragstone.assistant.answering.support import content_words
 from ragstone.assistant.guards import _orders as orders
@@ -37,6 +36,7 @@ from ragstone.corpus.sources import _pattern as glob
 from ragstone.corpus.tags import Tag, match_tags
 from ragstone.corpus.tokens import search_terms, tokenize
 from ragstone.dataset import answers, checks, evidence, languages, numbers, repeats
+from ragstone.dataset import number_values as values
 from ragstone.dataset.logs.exchange import as_quality
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.errors import RagstoneError

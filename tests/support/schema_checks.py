@@ -29,9 +29,9 @@ from tests.support.workbench import peopled
 
 from ragstone.config import Settings
 from ragstone.config.serving import Role
+from ragstone.serve.server import address_of, listen
 from ragstone.workbench import app as workbench_app
 from ragstone.workbench.app import side_by_side
-from ragstone.workbench.serving import address_of, listen
 
 FULL = int(os.environ.get("RAGSTONE_EXAMPLES", "0"))
 ALL = "examples,coverage,fuzzing,stateful"

@@ -20,9 +20,10 @@ from ragstone.config import OtlpSection, Settings
 from ragstone.config.serving import ServeSection
 from ragstone.errors import ConfigError
 from ragstone.records import Answer
+from ragstone.serve.server import listen
 from ragstone.tables import read_rows
 from ragstone.workbench.collecting import open_receiver
-from ragstone.workbench.serving import listen, serve_project
+from ragstone.workbench.serving import serve_project
 
 JSON = {"Content-Type": "application/json"}
 PROTOBUF = {"Content-Type": "application/x-protobuf"}

@@ -17,8 +17,9 @@ from ragstone.assistant.conversation import TextPiece
 from ragstone.config import AssistantSection, Settings
 from ragstone.config.serving import ServeSection
 from ragstone.errors import ConfigError
-from ragstone.workbench import connections
-from ragstone.workbench.serving import address_of, check_public, listen, serve_project
+from ragstone.serve import connections
+from ragstone.serve.server import address_of, listen
+from ragstone.workbench.serving import check_public, serve_project
 
 
 def settings_of(root, **serve):

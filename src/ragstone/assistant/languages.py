@@ -20,14 +20,13 @@ LANGUAGES = ("en", "es", "fr", "hi", "ar", "sw")
 class Language(Section, frozen=True, kw_only=True):
     """A language.
 
-    name: what it calls itself. words: frequent ones, by which a short text is recognised. numbers: words for
-    0, 1, 2 and so on. linking: words of lines that introduce others. searches: questions that need documents.
+    name: what it calls itself. words: frequent ones, by which a short text is recognised. linking: words of
+    lines that introduce others. searches: questions that need documents.
     """
 
     name: str
     direction: Literal["ltr", "rtl"]
     words: str
-    numbers: str
     linking: str
     searches: list[str]
     phrases: dict[str, str]

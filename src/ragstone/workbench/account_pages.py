@@ -12,9 +12,10 @@ from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
 
 from ragstone.config.serving import Role
 from ragstone.errors import DataError
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.accounts import Accounts, UserAccount
 from ragstone.workbench.desk import AtWorkbench, Workbench
-from ragstone.workbench.frame import OWNER, ROLES, ROOT, AnyRequest, AtPerson, page
+from ragstone.workbench.frame import OWNER, ROLES, ROOT, AtPerson, page
 from ragstone.workbench.guard import HOME, Cookies, own_path
 from ragstone.workbench.names import checked_name
 from ragstone.workbench.passwords import check_password

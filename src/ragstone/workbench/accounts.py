@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.assistant.api.gate import is_loopback
 from ragstone.config import Settings
 from ragstone.config.serving import Role
 from ragstone.errors import DataError
+from ragstone.serve.headers import is_loopback
 from ragstone.tables.private import make_folder
 from ragstone.workbench.names import checked_name, look_alike, name_key
 

@@ -12,10 +12,10 @@ from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from ragstone.assistant.api.app import JsonRequest
-from ragstone.assistant.api.gate import methods_of
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
+from ragstone.serve.headers import methods_of
+from ragstone.serve.requests import AnyRequest, JsonRequest
 from ragstone.workbench import (
     account_pages,
     collecting,
@@ -34,7 +34,7 @@ from ragstone.workbench import (
     try_pages,
 )
 from ragstone.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
-from ragstone.workbench.frame import ROOT, AnyRequest, who_asks
+from ragstone.workbench.frame import ROOT, who_asks
 
 ROUTES = (
     frame.asset,

@@ -12,10 +12,10 @@ from ragstone.config import Settings
 from ragstone.errors import ConfigError
 from ragstone.flows.develop.judge_files import JudgeFile, judge_file
 from ragstone.flows.develop.store import DevelopmentStore
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.accounts import Accounts, needs_accounts
 from ragstone.workbench.audit import AuditLog, Fact
 from ragstone.workbench.bare_files import links_in
-from ragstone.workbench.frame import AnyRequest
 from ragstone.workbench.jobs import JudgeRuns
 from ragstone.workbench.monitor_routes import MonitorPages
 from ragstone.workbench.passwords import Attempts

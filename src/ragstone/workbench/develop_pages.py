@@ -46,8 +46,9 @@ from ragstone.report.card import contained, words_of_cards
 from ragstone.report.learning import learning_document
 from ragstone.report.render.html import render_blocks
 from ragstone.report.wording import forecast_lines
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
-from ragstone.workbench.frame import OWNER, AnyRequest, AtPerson, page
+from ragstone.workbench.frame import OWNER, AtPerson, page
 from ragstone.workbench.jobs import JobState, JudgeRun, Life
 
 SHOWN_DRAFTS = 50

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import msgspec
-from litestar import Request, Response, get
+from litestar import Response, get
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.exceptions import ClientException, NotAuthorizedException, PermissionDeniedException
@@ -19,6 +19,7 @@ from ragstone.config import shipped
 from ragstone.config.serving import Role
 from ragstone.report.render.html import asset as report_asset
 from ragstone.report.render.html import environment, libraries
+from ragstone.serve.requests import AnyRequest
 from ragstone.version import __version__
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 ROLES: tuple[Role, ...] = get_args(Role)
 ARTICLES: dict[Role, str] = {"reader": "a reader", "annotator": "an annotator", "owner": "an owner"}
 
-AnyRequest = Request[Any, Any, Any]
 QueryT = TypeVar("QueryT")
 
 

@@ -20,11 +20,12 @@ from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
-from ragstone.assistant.api.gate import HEADERS as HEADERS_OF_ALL
-from ragstone.assistant.api.gate import STRICT, is_loopback, with_methods
+from ragstone.serve.headers import HEADERS as HEADERS_OF_ALL
+from ragstone.serve.headers import STRICT, is_loopback, with_methods
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.accounts import Accounts
 from ragstone.workbench.desk import Workbench
-from ragstone.workbench.frame import ROOT, AnyRequest, Person, page
+from ragstone.workbench.frame import ROOT, Person, page
 
 VISIT, SESSION = "ragstone_visit", "ragstone_session"
 VISIT_S = 400 * 86_400  # as long as browsers keep one

@@ -13,8 +13,9 @@ from ragstone.agreement.pairing import is_adjudicated
 from ragstone.agreement.queueing.marking import item_for, on_scale
 from ragstone.errors import DataError
 from ragstone.records import Label
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtQueue, AtWorkbench
-from ragstone.workbench.frame import ANNOTATOR, OWNER, AnyRequest, AtPerson, page
+from ragstone.workbench.frame import ANNOTATOR, OWNER, AtPerson, page
 from ragstone.workbench.label_pages import LABEL
 from ragstone.workbench.queues import ItemShown, OpenQueue, OwnMark, shown
 

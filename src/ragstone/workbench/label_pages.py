@@ -40,10 +40,11 @@ from ragstone.records import Answer, Document, Judgement, Label, Question
 from ragstone.report.card import card_document, title
 from ragstone.report.corrected import halving, labelled_share
 from ragstone.report.render.html import render_blocks
+from ragstone.serve.requests import AnyRequest
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.formats import READERS
 from ragstone.workbench.desk import AtQueue, AtWorkbench, Workbench
-from ragstone.workbench.frame import OWNER, ROOT, AnyRequest, AtPerson, Person, page
+from ragstone.workbench.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.workbench.queues import OpenQueue
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.runs import RunEntry

@@ -16,6 +16,7 @@ from ragstone.flows.develop.learning.learning import (
     learning_task,
 )
 from ragstone.llm import parse_caps
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
 from ragstone.workbench.develop_pages import (
     Expected,
@@ -27,7 +28,7 @@ from ragstone.workbench.develop_pages import (
     scale_of,
     settings_of,
 )
-from ragstone.workbench.frame import OWNER, AnyRequest, AtPerson
+from ragstone.workbench.frame import OWNER, AtPerson
 from ragstone.workbench.jobs import JudgeRun
 
 

@@ -11,7 +11,6 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.agreement.card import ReportCard
-from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.errors import ConfigError, nearest
 from ragstone.flows.develop.judge_files import FOLDER, versions
 from ragstone.judging import Judge, judge_names, load_judge
@@ -21,9 +20,11 @@ from ragstone.report.card import contained, words_of_cards
 from ragstone.report.certificate import certified_blocks
 from ragstone.report.certificate_words import headline
 from ragstone.report.render.html import render_blocks
+from ragstone.serve.problems import RefusedRequest
+from ragstone.serve.requests import AnyRequest
 from ragstone.tables import read_rows
 from ragstone.workbench.desk import AtWorkbench, Workbench
-from ragstone.workbench.frame import AnyRequest, page, query_of
+from ragstone.workbench.frame import page, query_of
 from ragstone.workbench.monitor_routes import QuestionsAsked, monitor_page
 
 SAMPLE = 20

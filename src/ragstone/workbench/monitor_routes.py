@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Response, get
 
-from ragstone.assistant.api.problems import RefusedRequest
-from ragstone.assistant.api.state import AnyRequest, WithState
+from ragstone.assistant.api.state import WithState
 from ragstone.config import Settings
 from ragstone.flows.watch.watching import look_of, utc_today
 from ragstone.monitor.charts import drawn_metrics
@@ -19,6 +18,8 @@ from ragstone.monitor.page import render_monitor, render_questions
 from ragstone.monitor.showing import ExchangeFilter
 from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.report.render.html import policy_in
+from ragstone.serve.problems import RefusedRequest
+from ragstone.serve.requests import AnyRequest
 from ragstone.stages.judge import load_judges
 from ragstone.workbench.frame import query_of
 

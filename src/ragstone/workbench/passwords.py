@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ragstone.assistant.api.gate import RequestLimits
 from ragstone.errors import DataError, optional_package
+from ragstone.serve.limits import RequestLimits
 from ragstone.workbench.names import name_key
 
 if TYPE_CHECKING:

@@ -28,8 +28,9 @@ from ragstone.dataset.reviewing.marking import LONGEST, DocumentPart, at_words, 
 from ragstone.dataset.reviewing.warnings import warnings_of
 from ragstone.errors import DataError
 from ragstone.records import Evidence, Question
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtReview, AtWorkbench
-from ragstone.workbench.frame import ANNOTATOR, OWNER, ROOT, AnyRequest, AtPerson, page, person_of
+from ragstone.workbench.frame import ANNOTATOR, OWNER, ROOT, AtPerson, page, person_of
 from ragstone.workbench.reviews import (
     A_PAGE,
     FROM,

@@ -10,8 +10,9 @@ from ragstone.experiments.run_settings import differing_settings
 from ragstone.report.render.html import draw, render_blocks
 from ragstone.report.run_trend import RunStep, trend_chart
 from ragstone.report.wording import one_line
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench
-from ragstone.workbench.frame import AnyRequest, page
+from ragstone.workbench.frame import page
 from ragstone.workbench.run_table import (
     LONGEST_SETTING,
     NEWEST,

@@ -39,9 +39,10 @@ from ragstone.report.run import Run, read_run
 from ragstone.report.run_report import made_blocks, number_blocks
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import STATUS_WORDS, caution, count, usd
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.bare_files import shown_place
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
-from ragstone.workbench.frame import ROOT, AnyRequest, AtPerson, page, query_of
+from ragstone.workbench.frame import ROOT, AtPerson, page, query_of
 from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.rows.opening import conversations, opened_in

@@ -55,8 +55,9 @@ def serve(
     from ragstone.errors import optional_package
 
     with optional_package("`ragstone serve`", "serve"):
+        from ragstone.serve.server import address_of, listen
         from ragstone.workbench.collecting import sender_keys
-        from ragstone.workbench.serving import address_of, check_public, keys_of, listen, project_at
+        from ragstone.workbench.serving import check_public, keys_of, project_at
 
     project = project_at(paths or [], config, model)
     settings = choose(project.settings, "serve", host=host, port=port)

@@ -9,8 +9,9 @@ from litestar import Response, get
 
 from ragstone.errors import DataError
 from ragstone.report.wording import interval, number
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench, Workbench
-from ragstone.workbench.frame import AnyRequest, AtPerson, page, query_of
+from ragstone.workbench.frame import AtPerson, page, query_of
 from ragstone.workbench.rows.asking import columns_in
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.rows.side_by_side import MOST_COLUMNS, SideColumn, SideFilter, metrics_of, side_page

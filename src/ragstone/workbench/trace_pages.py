@@ -11,8 +11,9 @@ from litestar.params import FromPath, FromQuery
 
 from ragstone.errors import harmless
 from ragstone.monitor.traces import SpanRow, TraceTree, find_trace, newest_traces, trace_files
+from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench, Workbench
-from ragstone.workbench.frame import AnyRequest, page
+from ragstone.workbench.frame import page
 
 TRACES_A_PAGE = 50
 LONGEST_ASKED = 160

@@ -21,6 +21,7 @@ from ragstone.records import NO_MODEL
 from ragstone.report.render.html import render_blocks
 from ragstone.report.trial import trial_document
 from ragstone.report.wording import asked_line
+from ragstone.serve.requests import AnyRequest
 from ragstone.systems.prompting import AnsweringPrompt, render_question
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
 from ragstone.workbench.develop_pages import (
@@ -34,7 +35,7 @@ from ragstone.workbench.develop_pages import (
     line_in,
     models_of,
 )
-from ragstone.workbench.frame import OWNER, AnyRequest, AtPerson, page, query_of
+from ragstone.workbench.frame import OWNER, AtPerson, page, query_of
 from ragstone.workbench.jobs import JobState, JudgeRun
 from ragstone.workbench.prompt_files import draft_prompt, keep_prompt, saved_prompt
 from ragstone.workbench.rows.asking import RowFilter, columns_in, lines_in

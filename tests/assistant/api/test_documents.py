@@ -10,8 +10,8 @@ from tests.support.served_assistant import KEYS, key
 
 from ragstone.assistant.api import jobs
 from ragstone.assistant.api.jobs import DocumentJobs
-from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.errors import DataError
+from ragstone.serve.problems import RefusedRequest
 
 
 def upload(client, name="rice.txt", content=b"Rice needs water.", headers=None):

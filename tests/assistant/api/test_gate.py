@@ -7,11 +7,12 @@ import pytest
 from litestar import get
 from tests.support.served_assistant import KEYS, ask, key
 
-from ragstone.assistant.api.gate import gated, is_loopback
+from ragstone.assistant.api.gate import gated
 from ragstone.assistant.api.history import Conversations
 from ragstone.assistant.api.state import AppState, Clocks
 from ragstone.config.serving import ServeSection
 from ragstone.errors import ConfigError
+from ragstone.serve.headers import is_loopback
 
 TOO_LARGE = "the request is larger than is taken: send less at once"
 FREE = ["/", "/assets/chat.css", "/health", "/openapi.json", "/v1/settings"]

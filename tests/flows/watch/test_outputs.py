@@ -7,8 +7,8 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.monitor_store import fill, row
 
-from ragstone.assistant.api.gate import as_bearer
 from ragstone.records import Answer, Question
+from ragstone.serve.keys import as_bearer
 from ragstone.tables import read_rows
 
 ROWS = [

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from ragstone.assistant.answering.prompting import NO_ANSWER, Rendered
 from ragstone.assistant.answering.sentences import Sentence, marks_in, with_marks, without_marks
-from ragstone.assistant.answering.support import Support, content_words, stated_values
+from ragstone.assistant.answering.support import Support, content_words
 from ragstone.assistant.conversation import Citation
 from ragstone.assistant.domain import SensitiveTerms
 from ragstone.assistant.guards import speaks_to_model, without_contacts
 from ragstone.assistant.languages import phrase
+from ragstone.dataset.number_values import stated_values
 from ragstone.judging.lexical import no_refusal
 
 _BLANK = re.compile(r"[^\S\n]{2,}")

@@ -1,7 +1,6 @@
 """Which passage says what a sentence of an answer says: by words, numbers and, across languages, vectors."""
 
 import asyncio
-import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -14,48 +13,8 @@ from ragstone.assistant.domain import SensitiveTerms
 from ragstone.assistant.languages import LANGUAGES, language, language_of
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.tokens import function_words, search_terms, tokenize, word_terms
-from ragstone.dataset.numbers import numbers_in
+from ragstone.dataset.number_values import held_values, stated_values
 from ragstone.embedding.model import Embed, Vectors
-
-_LIST_NUMBER = re.compile(r"^\s*(?:\d{1,2}|[०-९]{1,2}|[٠-٩]{1,2})[.)]\s+")
-_SPACES = re.compile(r"['’\u00a0\u202f]")
-_GROUPED = re.compile(r"\d{1,3}(?:[.,٬]\d{2,3})*[.,٬]\d{3}")
-
-
-def stated_values(text: str) -> list[frozenset[float]]:
-    """Return each number of a sentence as the values that it may have; the number of a list item is none.
-
-    "1.500" may be one and a half or, in Spanish, fifteen hundred: both. Number words are not looked at.
-    """
-    return [_readings(number) for number in numbers_in(_LIST_NUMBER.sub("", text))]
-
-
-def held_values(text: str) -> frozenset[float]:
-    """Return all values that the numbers of a passage may have, and the number words of our languages."""
-    held = {value for number in numbers_in(text) for value in _readings(number)}
-    words = _number_words()
-    return frozenset(held | {words[word] for word in tokenize(text) if word in words})
-
-
-def _readings(number: str) -> frozenset[float]:
-    plain = _SPACES.sub("", number).replace("٫", ".")
-    found = set()
-    if _GROUPED.fullmatch(plain):
-        found.add(float(re.sub(r"[.,٬]", "", plain)))
-    whole, _, part = plain.replace(",", ".").replace("٬", ".").rpartition(".")
-    decimal = f"{whole.replace('.', '')}.{part}" if whole else part
-    return frozenset(found | {float(decimal)})
-
-
-@cache
-def _number_words() -> dict[str, float]:
-    return {
-        word: float(value)
-        for lang in LANGUAGES
-        for value, name in enumerate(language(lang).numbers.split())
-        for word in tokenize(name)
-    }
-
 
 # Share of a sentence's content words that its passage holds: where the model named the passage, and where we
 # look for it ourselves. docs/assistant-answers.md has what they keep and let through on RAGTruth.

@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-from litestar import Litestar, Request, Router
+from litestar import Litestar, Router
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
@@ -13,13 +12,16 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ControllerRouterHandler
 
 from ragstone.assistant.api import chat, documents, status
-from ragstone.assistant.api.gate import UPLOADS, body_limit, check_admins, digests, gated, methods_of
+from ragstone.assistant.api.gate import UPLOADS, body_limit, gated
 from ragstone.assistant.api.history import Conversations
-from ragstone.assistant.api.problems import RefusedRequest, problem_response
 from ragstone.assistant.api.state import AppState, Clocks
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.page import page
 from ragstone.config.serving import ServeSection
+from ragstone.serve.headers import methods_of
+from ragstone.serve.keys import check_admins, digests
+from ragstone.serve.problems import problem_response
+from ragstone.serve.requests import JsonRequest
 from ragstone.version import __version__
 
 ROUTES: tuple[ControllerRouterHandler, ...] = (
@@ -44,19 +46,6 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     page.page,
     page.asset,
 )
-
-
-class JsonRequest(Request[Any, Any, Any]):
-    """A request whose body may be anything."""
-
-    async def json(self) -> Any:  # noqa: ANN401
-        """Return what the body holds. Raises RefusedRequest where it cannot be read."""
-        try:
-            return await super().json()
-        except UnicodeDecodeError:
-            raise RefusedRequest(400, "the body is no UTF-8: encode it so") from None
-        except RecursionError:
-            raise RefusedRequest(400, "the body is nested too deeply to be read") from None
 
 
 def create_app(

@@ -22,11 +22,12 @@ from ragstone.assistant.api.bodies import (
     tokens,
 )
 from ragstone.assistant.api.history import Summary, new_id
-from ragstone.assistant.api.problems import RefusedRequest, fails
 from ragstone.assistant.api.replying import PendingExchange, begin, reply, sse, unless_gone
-from ragstone.assistant.api.state import AnyRequest, AppState, WithState, end_with, owner_of
+from ragstone.assistant.api.state import AppState, WithState, end_with, owner_of
 from ragstone.assistant.conversation import Asked, silent
 from ragstone.records import Turn
+from ragstone.serve.problems import RefusedRequest, fails
+from ragstone.serve.requests import AnyRequest
 
 MOST_TURNS = 200
 READ_TURNS = 40

@@ -22,13 +22,14 @@ from ragstone.assistant.api.bodies import (
 from ragstone.assistant.api.chat import check_question
 from ragstone.assistant.api.history import new_id
 from ragstone.assistant.api.jobs import Job
-from ragstone.assistant.api.problems import RefusedRequest, fails
 from ragstone.assistant.api.replying import PendingExchange, reply, unless_gone
-from ragstone.assistant.api.state import AnyRequest, WithState, owner_of, path_tail
+from ragstone.assistant.api.state import WithState, owner_of, path_tail
 from ragstone.assistant.conversation import Asked, Said, silent
 from ragstone.assistant.knowledge.entry import Advance, BadUpload, Entry
 from ragstone.assistant.knowledge.uploads import Upload
 from ragstone.records import Turn
+from ragstone.serve.problems import RefusedRequest, fails
+from ragstone.serve.requests import AnyRequest
 
 DOCUMENTS = b"/v1/documents/"
 

@@ -1,144 +1,18 @@
 """What stands before every route: whose key it is, how often and how much may be asked; and the headers."""
 
 import asyncio
-import base64
-import contextlib
-import hashlib
-import hmac
-import ipaddress
-import math
-from collections import deque
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
-from litestar import Litestar
 from litestar.enums import ScopeType
-from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from ragstone.assistant.api.problems import MEDIA_TYPE, problem
 from ragstone.assistant.api.state import AppState
-from ragstone.config import parse_toml
-from ragstone.errors import ConfigError, nearest
-
-SHORTEST = 16
-MAKE_ONE = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
-
-Keys = dict[str, bytes]
-"""Name -> SHA-256 of the key."""
-
-
-def read_keys(path: Path) -> dict[str, str]:
-    """Return name -> key, of a file of `name = "key"` lines.
-
-    Raises ConfigError for a file that cannot be read or holds no key, for a key that is no text, shorter than
-    16 characters.
-    """
-    try:
-        table = parse_toml(path.read_text(encoding="utf-8-sig"), path)
-    except (OSError, UnicodeDecodeError) as mistake:
-        raise ConfigError(f"keys_file {path}: cannot be read ({mistake}).") from None
-    except ConfigError as mistake:
-        raise ConfigError(f'keys_file {mistake} Its lines are name = "key".') from None
-    if not table:
-        raise ConfigError(f'keys_file {path}: holds no key. Write a line name = "key". {MAKE_ONE}')
-    for name, key in table.items():
-        if not isinstance(key, str) or len(key) < SHORTEST:
-            raise ConfigError(
-                f"keys_file {path}: {name} is not a text of at least {SHORTEST} characters. {MAKE_ONE}"
-            )
-    return table
-
-
-def digests(keys: Mapping[str, str]) -> Keys:
-    """Return the keys as they are held in memory. Raises ConfigError where two are the same."""
-    held = {name: _digest(key) for name, key in keys.items()}
-    for name, digest in held.items():
-        twins = [other for other in held if other != name and held[other] == digest]
-        if twins:
-            raise ConfigError(f"the keys of {name} and {twins[0]} are the same: give each its own.")
-    return held
-
-
-def name_of(keys: Keys, header: str | None) -> str | None:
-    """Return whose key an `Authorization` header carries; None for no key and for a wrong one.
-
-    All keys are compared, each in constant time, so that the time taken tells nothing.
-    """
-    scheme, _, given = (header or "").partition(" ")
-    if scheme.lower() != "bearer":
-        return None
-    digest = _digest(given.strip())
-    found = [name for name, known in keys.items() if hmac.compare_digest(known, digest)]
-    return found[0] if found else None
-
-
-def as_bearer(header: str | None) -> str | None:
-    """Return a header by which a browser gives a password as one that gives it as a key; others unchanged.
-
-    The user name is not looked at. Raises nothing: what cannot be read is no key.
-    """
-    scheme, _, given = (header or "").partition(" ")
-    if scheme.lower() != "basic":
-        return header
-    try:
-        decoded = base64.b64decode(given.strip(), validate=True).decode("utf-8", "surrogateescape")
-    except ValueError:
-        return None
-    return f"Bearer {decoded.partition(':')[2]}"
-
-
-def check_admins(admins: list[str], keys: Keys) -> None:
-    """Check that the administrators have keys. Raises ConfigError."""
-    for name in admins:
-        if name not in keys:
-            hint = nearest(name, keys) if keys else "There is no keys_file."
-            raise ConfigError(f"[serve] admin_keys: {name!r} has no key. {hint}")
-
-
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
-
-
-MINUTE_S = 60.0
-
-
-class RequestLimits:
-    """Knows when each caller asked of late: never more than `most` times in any `within_s` seconds."""
-
-    def __init__(self, most: int, within_s: float = MINUTE_S) -> None:
-        self._most, self._within_s = most, within_s
-        self._asked: dict[str, deque[float]] = {}
-        self._swept = 0.0
-
-    def wait_s(self, caller: str, now: float) -> int | None:
-        """Count a request; return the whole seconds to wait where it is one too many, which counts not."""
-        self._sweep(now)
-        times = self._asked.setdefault(caller, deque())
-        while times and now - times[0] >= self._within_s:
-            times.popleft()
-        if len(times) >= self._most:
-            wait_s = max(1, math.ceil(times[0] + self._within_s - now))
-            return wait_s + (now + wait_s - times[0] < self._within_s)  # sums of floats may fall short
-        times.append(now)
-        return None
-
-    def take_back(self, caller: str) -> None:
-        """Count the last request of a caller no more."""
-        if times := self._asked.get(caller):
-            times.pop()
-
-    def _sweep(self, now: float) -> None:
-        """Forget, once in that time, who has not asked within it."""
-        if now - self._swept >= self._within_s:
-            self._swept = now
-            self._asked = {
-                who: times for who, times in self._asked.items() if times and times[-1] > now - self._within_s
-            }
-
+from ragstone.serve.headers import HEADERS, STRICT, is_loopback, with_methods
+from ragstone.serve.keys import as_bearer, name_of
+from ragstone.serve.limits import RequestLimits, drain
+from ragstone.serve.problems import MEDIA_TYPE, problem
 
 HEALTH = "/health"
 NEEDS_KEY = "a key is needed: send the header Authorization: Bearer KEY"
@@ -149,17 +23,7 @@ BROWSED = "/monitor"
 """Pages for people: a browser asks for the key as a password. Elsewhere it would be sent unasked (CSRF)."""
 ENVELOPE_KB = 64  # what a form adds to its file
 BODY_TIMES = 16  # the messages of a client that sends the whole conversation
-DRAINED = 16 << 20
-DRAIN_S = 10.0
 METHODS = b"GET, POST, DELETE, OPTIONS"
-
-HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
-STRICT = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 
 
 class Turned(msgspec.Struct, frozen=True):
@@ -168,16 +32,6 @@ class Turned(msgspec.Struct, frozen=True):
     status: int
     detail: str
     headers: tuple[tuple[bytes, bytes], ...] = ()
-
-
-@lru_cache(maxsize=256)
-def is_loopback(host: str) -> bool:
-    """Return whether an address is of this machine only."""
-    host = host.strip("[]")
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def gated(app: ASGIApp, app_state: AppState, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
@@ -221,25 +75,6 @@ def gated(app: ASGIApp, app_state: AppState, methods: Mapping[str, Sequence[str]
             _count(scope, app_state, status, started)
 
     return gate
-
-
-def methods_of(app: Litestar) -> dict[str, list[str]]:
-    """Return the methods of each path, by its template."""
-    return {route.path_format: sorted(route.methods) for route in app.routes if isinstance(route, HTTPRoute)}
-
-
-def with_methods(
-    scope: HTTPScope, headers: list[tuple[bytes, bytes]], methods: Mapping[str, Sequence[str]]
-) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer; to OPTIONS with all methods of the path.
-
-    Litestar's own answer has those of the first function of a path only.
-    """
-    taken = methods.get(str(scope.get("path_template")))
-    if scope["method"] != "OPTIONS" or taken is None:
-        return headers
-    others = [one for one in headers if one[0].lower() != b"allow"]
-    return [*others, (b"allow", ", ".join(taken).encode())]
 
 
 def _count(scope: HTTPScope, app_state: AppState, status: int, started: float) -> None:
@@ -379,16 +214,3 @@ async def _turn_away(
     await send(
         {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body, "more_body": False}
     )
-
-
-async def drain(receive: Receive) -> None:
-    """Read up to 16 MB of what is sent, for 10 seconds at most, and forget it."""
-    n_bytes, more = 0, True
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_S):
-            while more and n_bytes < DRAINED:
-                message = await receive()
-                if message["type"] != "http.request":
-                    return
-                n_bytes += len(message["body"])
-                more = message.get("more_body", False)

@@ -8,9 +8,9 @@ from typing import Literal
 import msgspec
 
 from ragstone.assistant.api.history import new_id
-from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.knowledge.entry import Advance, Stage
 from ragstone.errors import RagstoneError
+from ragstone.serve.problems import RefusedRequest
 
 logger = logging.getLogger("ragstone.serve")
 

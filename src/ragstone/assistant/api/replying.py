@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.assistant.api.bodies import MODEL, Replied, Tokens, replied, tokens
-from ragstone.assistant.api.problems import CHAT_PATH, RefusedRequest, problem
-from ragstone.assistant.api.state import AnyRequest, AppState
+from ragstone.assistant.api.state import AppState
 from ragstone.assistant.conversation import Asked, Doing, Said, TextPiece
 from ragstone.errors import RagstoneError
 from ragstone.records import Turn
+from ragstone.serve.problems import CHAT_PATH, RefusedRequest, problem
+from ragstone.serve.requests import AnyRequest
 
 logger = logging.getLogger("ragstone.serve")
 T = TypeVar("T")

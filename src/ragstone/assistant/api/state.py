@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from litestar import Request
 from litestar.di import NamedDependency
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ragstone.assistant.api.history import Conversations
 from ragstone.assistant.api.jobs import DocumentJobs
-from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Said
 from ragstone.config.serving import ServeSection
+from ragstone.serve.problems import RefusedRequest
+from ragstone.serve.requests import AnyRequest
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
@@ -93,7 +93,6 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-AnyRequest = Request[Any, Any, Any]
 LOOK_S, STUCK_S = 0.05, 60.0
 
 

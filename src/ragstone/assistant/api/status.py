@@ -6,8 +6,9 @@ import msgspec
 from litestar import Response, get
 from litestar.openapi.datastructures import ResponseSpec
 
-from ragstone.assistant.api.problems import fails
-from ragstone.assistant.api.state import AnyRequest, WithState, owner_of
+from ragstone.assistant.api.state import WithState, owner_of
+from ragstone.serve.problems import fails
+from ragstone.serve.requests import AnyRequest
 
 WITHHELD = "it does not work: ask with a key to read why"
 

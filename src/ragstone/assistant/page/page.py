@@ -10,11 +10,12 @@ import msgspec
 from litestar import Response, get
 from litestar.params import FromPath
 
-from ragstone.assistant.api.problems import RefusedRequest
-from ragstone.assistant.api.state import AnyRequest, WithState
+from ragstone.assistant.api.state import WithState
 from ragstone.assistant.domain import Domain
 from ragstone.assistant.languages import LANGUAGES, language
 from ragstone.config import shipped
+from ragstone.serve.problems import RefusedRequest
+from ragstone.serve.requests import AnyRequest
 
 SCRIPTS = ("request.js", "reply.js", "chat.js")
 DEFAULT_LANGUAGE = "en"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from ragstone.assistant.answering.sentences import Sentences, without_marks
-from ragstone.assistant.answering.support import held_values, stated_values
 from ragstone.assistant.conversation import Emit, TextPiece
 from ragstone.assistant.guards import speaks_to_model, without_contacts, without_instructions
 from ragstone.assistant.planning.state import AgentState
+from ragstone.dataset.number_values import held_values, stated_values
 
 
 def own_text(state: AgentState) -> str:

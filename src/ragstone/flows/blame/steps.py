@@ -7,7 +7,7 @@ from itertools import compress
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.assistant.answering.support import held_values, stated_values
+from ragstone.dataset.number_values import held_values, stated_values
 from ragstone.experiments.blame import Cause
 from ragstone.judging.conversation import call_text
 from ragstone.judging.lexical import context_overlap

@@ -12,7 +12,7 @@ import h11
 import msgspec
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ragstone.assistant.api.problems import LATE, MEDIA_TYPE, problem
+from ragstone.serve.problems import LATE, MEDIA_TYPE, problem
 
 HEAD_S = 10.0
 """Within that time of its first byte, or of the connection's beginning, the head of a request is there."""
@@ -23,7 +23,7 @@ SLOWEST = 2000
 UNREAD_S = 60.0
 """Who does not read what it asked for, for so long, is left."""
 HEAD_BYTES = 16_384
-HEADERS = 100
+MOST_HEADERS = 100
 READ_BYTES = 32_768  # at a time, lest many small chunks hold up everybody
 FEW_CHUNKS, CHUNK_BYTES = 1000, 32  # beyond so many, the chunks of a body have so many bytes on average
 FULL = (
@@ -59,7 +59,7 @@ def _check_head(request: h11.Request) -> None:
     if b"content-length" in names and b"transfer-encoding" in names:
         raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
     n_bytes = len(request.target) + sum(len(name) + len(value) for name, value in request.headers)
-    if n_bytes > HEAD_BYTES or len(names) > HEADERS:
+    if n_bytes > HEAD_BYTES or len(names) > MOST_HEADERS:
         raise h11.RemoteProtocolError("the head is too long")
 
 

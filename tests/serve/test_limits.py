@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis.strategies import floats, lists, sampled_from, tuples
 
-from ragstone.assistant.api.gate import RequestLimits
+from ragstone.serve.limits import RequestLimits
 
 
 def test_after_the_last_one_a_caller_waits_until_the_first_is_a_minute_old():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragstone.assistant.api.gate import digests, name_of, read_keys
 from ragstone.errors import ConfigError
+from ragstone.serve.keys import digests, name_of, read_keys
 
 
 def test_a_key_tells_whose_it_is(tmp_path):

@@ -10,9 +10,8 @@ import httpx
 import pytest
 from tests.support.served_assistant import Scripted, ask, served
 
-from ragstone.assistant.api import gate
 from ragstone.config.serving import ServeSection
-from ragstone.workbench import connections
+from ragstone.serve import connections, limits
 
 HEAD = b"POST /v1/feedback HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -113,7 +112,7 @@ def test_a_body_that_comes_slowly_and_steadily_is_waited_for(connect, monkeypatc
 
 def test_a_body_that_nobody_waits_for_any_more_closes_the_connection(connect, monkeypatch):
     monkeypatch.setattr(connections, "QUIET_S", 0.1)
-    monkeypatch.setattr(gate, "DRAIN_S", 0.05)
+    monkeypatch.setattr(limits, "DRAIN_S", 0.05)
     answer = told(connect(HEAD + b"Content-Length: 10000000\r\n\r\n{"))
     assert answer.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 408 "))
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.assistant.answering.support import held_values, stated_values
+from ragstone.dataset.number_values import held_values, stated_values
 
 
 @pytest.mark.parametrize(

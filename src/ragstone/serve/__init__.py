@@ -1,0 +1,1 @@
+"""What servers share: keys, limits, errors, headers, connections."""
