@@ -25,6 +25,7 @@ import msgspec
 import pytest
 from tests.support.command import every_command
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripted_facts import wants_facts, write_facts
 from tests.support.scripted_writer import write_questions
 
 import ragstone
@@ -93,7 +94,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpe
     monkeypatch.chdir(tmp_path)
     console.console.cache_clear()
     copy_starter(tmp_path, "openai/gpt-4o-mini")
-    fake_openai.script = write_questions
+    fake_openai.script = lambda body: (write_facts if wants_facts(body) else write_questions)(body)
     contexts = [records.Context(text="A passage that the answer was made from.", document_id="agxqa-1")]
     answers = list(islice(read_rows("labelled.jsonl", records.Answer), 20))
     sheet = [msgspec.structs.replace(answer, contexts=contexts, metadata=None) for answer in answers]

@@ -14,9 +14,8 @@ from tests.cli.test_app import ALL, EXAMPLES
 from tests.support.command import Ran, ragstone
 from tests.support.fake_openai import FakeOpenAI, serving
 from tests.support.reader import ROOT, build, ctrl_c, inside, waits
-from tests.support.scripted_facts import write_facts
+from tests.support.scripted_facts import wants_facts, write_facts
 from tests.support.scripted_writer import writer
-from tests.support.scripts import Body, schema_in
 
 pytestmark = pytest.mark.docs
 
@@ -43,10 +42,6 @@ REFUSED = {
 # Commands whose help needs no example, and the least that they take.
 SHORT = ["assistant list", "assistant remove wheat", "people list"]
 SHORT += ["people renew ann", "people remove ann", "people role ann reader"]
-
-
-def wants_facts(body: Body) -> bool:
-    return "facts" in (schema_in(body) or {}).get("properties", {})
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,11 @@ VERDICT = "false"
 SWAPS = {"entity": (r"\b[A-Z]\w{2,}|\b\w{6,}", "Borneo"), "relation": (r"\b(?:is|are|will|can)\b", "was")}
 
 
+def wants_facts(body: Body) -> bool:
+    """Return whether a request asks for facts."""
+    return "facts" in (schema_in(body) or {}).get("properties", {})
+
+
 def facts_writer(
     *, prose: float = 0.0, twins: float = 0.0, malformed: float = 0.0, verdict: str = VERDICT
 ) -> Script:

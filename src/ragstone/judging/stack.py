@@ -105,13 +105,13 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
         """Return the probability that people call the answer right, with the reasons that weigh most.
 
         A member that has nothing to say of the answer counts as its centre; where these have half of the
-        weight or more, the row has the status of the first. A member that failed (no call, a timeout, the
-        budget) gives the row its status. `metadata.members` holds what each said,
+        weight or more, the row has the status of the first. A member that failed (no call, a timeout, a reply
+        that cannot be read) gives the row its status. `metadata.members` holds what each said,
         `metadata.threshold` the file's.
         """
         heard = await hear_all(self.members, answer, context)
         silent = [one.judgement for one in heard if not is_scored(one)]
-        failed = [row for row in silent if row.status not in NOTHING_SAID]
+        failed = [row for row in silent if row.status not in NOTHING_SAID or row.status == "unparsable"]
         weight = [abs(one.weight) for one in self.members]
         mute = sum(own for own, one in zip(weight, heard, strict=True) if not is_scored(one))
         if failed or (silent and 2 * mute >= sum(weight)):

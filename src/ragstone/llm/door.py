@@ -181,14 +181,15 @@ class Door:
         Raises CallFailed with the status that the row gets, ModelError when no call can succeed; the one for
         probabilities of tokens that the model does not give is NoProbabilities, after one call.
         """
-        if prompt.top_logprobs is not None and self._no_probabilities:
+        probabilities_alone = prompt.top_logprobs is not None and prompt.reply is None
+        if probabilities_alone and self._no_probabilities:
             raise NoProbabilities(f"{self._name} gives no probabilities of tokens")
         async with self._in_run():
             try:
                 reply = await self._converse(self._settled(prompt), renew=prompt.renew)
             except _KeptFailure:  # from which the room to think in was learnt
                 reply = await self._converse(self._settled(prompt), renew=True)
-        self._no_probabilities |= prompt.top_logprobs is not None and reply.logprobs is None
+        self._no_probabilities |= probabilities_alone and reply.logprobs is None
         return reply
 
     async def stream(self, prompt: Prompt, on_text: OnText) -> Reply:

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.support.command import TO_FILE, ragstone
 
-from ragstone.config import load_settings
+from ragstone.config import load_settings, trust
 from ragstone.config.trust import UntrustedCode
 from ragstone.console import printing
 from ragstone.judging import load_judge
@@ -35,6 +35,7 @@ def outside(request, tmp_path, monkeypatch):
     there.mkdir()
     project.mkdir()
     monkeypatch.chdir(project)
+    monkeypatch.setattr(trust, "_projects", set())  # what other tests have opened in this process
     mark = f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n"
     code = f"{mark}\ndef judged(answer):\n    return 1.0\n"
     (there / "pwn.py").write_text(code)
