@@ -79,7 +79,7 @@ async def open_llamacpp(
         except TimeoutError:
             raise CallFailed("timeout", f"{path.name} took more than {timeout_s:g} s") from None
         said = _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
-        ours = prompt.form is not None and GRAMMARS.isdisjoint(settings.extra)
+        ours = prompt.reply is not None and GRAMMARS.isdisjoint(settings.extra)
         return _bind(said, prompt.nonce) if ours and prompt.nonce else said
 
     async def send(prompt: Prompt) -> Completion:
@@ -185,19 +185,19 @@ def _body(prompt: Prompt) -> dict[str, Any]:
     body |= {name: value for name, value in given.items() if value is not None}
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": max(1, prompt.top_logprobs)}  # 0 would give none at all
-    if prompt.form is not None:
-        schema = _bounded_schema(prompt.form)
+    if prompt.reply is not None:
+        schema = _bounded_schema(prompt.reply)
         body["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema, "strict": True}}
     return body
 
 
 @functools.lru_cache(maxsize=256)
-def _bounded_schema(form: type) -> dict[str, Any]:
-    """Return the schema of a form with all its bounds, which its grammar takes and small models need.
+def _bounded_schema(reply: type) -> dict[str, Any]:
+    """Return the schema of a reply with all its bounds, which its grammar takes and small models need.
 
-    It has no nonce, see _bind.
+    The row's ids are in it, for a grammar is made anew for each call here. It has no nonce, see _bind.
     """
-    bounded: dict[str, Any] = _bound(schema_of(form, False))
+    bounded: dict[str, Any] = _bound(schema_of(reply, False))
     return bounded
 
 
