@@ -8,6 +8,8 @@ import pytest
 from tests.support.command import TO_FILE, ragstone
 from tests.support.scripts import always, fail
 
+from ragstone.stages.notes import too_few_chunks
+
 # What ragstone may say before: the forecast of what is asked, with its lines set in.
 BEFORE = ("Forecast: ", "  ")
 
@@ -153,6 +155,11 @@ def test_a_k_that_is_too_large(here):
     assert first(*SEARCH) == (0, f"Note: {told}")
     ran = ragstone("answer", *SEARCH[1:], "--system", "extractive", "-o", "a.jsonl")
     assert (ran.code, told in ran.err) == (0, True)
+
+
+@pytest.mark.parametrize(("n", "verb"), [(1, "is only 1 chunk:"), (2, "are only 2 chunks:")])
+def test_a_number_and_its_verb_agree(n, verb):
+    assert too_few_chunks(n, 5)[0].startswith(f"There {verb}")
 
 
 def test_a_bad_encoding(here, caplog):

@@ -100,7 +100,23 @@ async def test_an_empty_text_is_an_answer(fake):
             {},
             r"nothing at answer = '\$.answer'; it is an object with the keys text, n",
         ),
-        ([{"text": "x"}], {}, r"it is a list of 1, the first an object with the keys text"),
+        (
+            [{"text": "x"}],
+            {},
+            r"it is a list of 1, the first an object with the keys text; a text is at \$\[\*\].text",
+        ),
+        (
+            {"result": {"text": "x"}, "docs": []},
+            {},
+            r"with the keys result, docs; a text is at \$.result.text$",
+        ),
+        ({"a b": "x", "c": {"it's": "y"}, "d": ""}, {}, r"; texts are at \$\['a b'\], \$.c\['it\\'s'\]$"),
+        ({"answer": ["x"]}, {}, r"is no text; it is a list of 1, .*; a text is at \$.answer\[\*\]$"),
+        (
+            {"answer": "x", "r": {"d": ["z"], "n": [1]}},
+            {"contexts": "$.docs"},
+            r"keys answer, r; a list is at \$.r.d$",
+        ),
         ({"answer": 42}, {}, r"at answer = '\$.answer' is no text; it is 42"),
         ({"answer": None}, {}, "is no text; it is null"),
         ({"answer": {"text": "x"}}, {}, "is no text; it is an object with the keys text"),
@@ -316,3 +332,22 @@ async def test_steps_and_the_id_of_the_conversation_are_read_by_path(fake):
     assert (said.steps, said.metadata) == ([], None)
     with pytest.raises(AppFailed, match=r"steps = '\$\.answer': step 1|steps = '\$\.talk'"):
         await ask(fake, steps="$.talk")
+
+
+@pytest.mark.parametrize("reply", [{"a b": {"c": [{"it's \\ so": "found"}]}}, [[["found"]]], {"é": "found"}])
+async def test_the_path_that_a_message_names_finds_the_text(fake, reply):
+    fake.script = lambda asked: reply
+    with pytest.raises(AppFailed) as failure:
+        await ask(fake, answer="$.none")
+    path = str(failure.value).rpartition(" is at ")[2]
+    assert (await ask(fake, answer=path))[0].answer == "found"
+
+
+async def test_a_wide_and_deep_reply_makes_no_long_message(fake):
+    deep = {"text": "x"}
+    for _ in range(200):
+        deep = {"inner": deep, **{f"k{at}": "x" for at in range(100)}}
+    fake.script = lambda asked: deep
+    with pytest.raises(AppFailed) as failure:
+        await ask(fake)
+    assert len(str(failure.value)) < 1_000

@@ -128,3 +128,19 @@ def test_the_columns_that_judge_was_given_are_those_of_agree(tmp_path, monkeypat
 
 def test_no_word_says_right_and_wrong():
     assert not YES & NO
+
+
+@pytest.mark.parametrize(
+    ("written", "score"),
+    [("0,125", 0.125), ("-0,333", -0.333), (",500", 0.5), ("0,5", 0.5), ("1,25", 1.25), ("12,5 %", 0.125)],
+)  # fmt: skip
+def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(tmp_path, written, score):
+    (tmp_path / "l.csv").write_text(f"question_id;score\n1;{written}\n")
+    assert [row.score for row in read_rows(tmp_path / "l.csv", Label)] == [pytest.approx(score)]
+
+
+@pytest.mark.parametrize("written", ["1,250", "12,345", "100,000"])
+def test_what_may_be_thousands_is_refused_and_asked_for(tmp_path, written):
+    (tmp_path / "l.csv").write_text(f"question_id;score\n1;{written}\n")
+    with pytest.raises(DataError, match=re.escape(written)):
+        list(read_rows(tmp_path / "l.csv", Label))

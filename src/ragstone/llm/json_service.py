@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
@@ -27,6 +28,8 @@ Pick = Callable[[Json], list[Json]]
 
 PLACE = re.compile(r"\{(\w[\w.-]*)\}")
 SHOWN = 12
+MOST_PATHS, DEEPEST = 50, 8  # of a reply that is searched for what a path should have found
+NAME = re.compile(r"[A-Za-z_]\w*")  # a key that stands in a JSONPath without quotes
 MOST_BYTES = 10_000_000  # of a reply: no answer with its contexts is longer, but a stream may never end
 
 Declared = HttpSettings | HttpSystem | HttpTranslator
@@ -105,6 +108,37 @@ def described(reply: Json) -> str:
             return "null"
         case _:
             return repr(reply)
+
+
+def pointed_at(reply: Json, wanted: type[str] | type[list[Json]]) -> str:
+    """Return the paths at which a reply has what is wanted, as the end of a message; empty where it has none.
+
+    What is empty does not count, nor does a list of numbers or lists. Of a list the first item is
+    looked at; its step is `[*]`.
+    """
+    paths = list(dict.fromkeys(islice(_paths(reply, wanted, "$", DEEPEST), MOST_PATHS)))
+    if not paths:
+        return ""
+    kind = "text" if wanted is str else "list"
+    several = f"{kind}s are" if len(paths) > 1 else f"a {kind} is"
+    more = ", …" if len(paths) > SHOWN else ""
+    return f"; {several} at {', '.join(paths[:SHOWN])}{more}"
+
+
+def _paths(value: Json, wanted: type[str] | type[list[Json]], path: str, depth: int) -> Iterator[str]:
+    if isinstance(value, wanted) and value and isinstance(value[0], str | Mapping):
+        yield path
+    if depth and isinstance(value, Mapping):
+        for name, inner in islice(value.items(), MOST_PATHS):
+            step = f".{name}" if NAME.fullmatch(name) else f"[{_quoted(name)}]"
+            yield from _paths(inner, wanted, path + step, depth - 1)
+    elif depth and isinstance(value, list):
+        yield from _paths(value[0] if value else None, wanted, f"{path}[*]", depth - 1)
+
+
+def _quoted(name: str) -> str:
+    escaped = name[:60].replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _first(item: Json) -> str:

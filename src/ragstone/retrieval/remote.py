@@ -27,6 +27,7 @@ from ragstone.llm.json_service import (
     described,
     open_json_service,
     places_in,
+    pointed_at,
 )
 from ragstone.llm.keys import without_password
 from ragstone.llm.limits import backoff_s
@@ -223,7 +224,8 @@ def _read(reply: Json, form: _ResultForm) -> list[RemoteResult]:
     """Return the results of a reply, best first. Raises CallFailed where it has another form."""
     found = form.items(reply)
     if not found and not form.list_of_items(reply):
-        raise CallFailed("unparsable", f"the reply has nothing at `items`; it is {described(reply)}")
+        there = f"it is {described(reply)}{pointed_at(reply, list)}"
+        raise CallFailed("unparsable", f"the reply has nothing at `items`; {there}")
     if len(found) == 1 and isinstance(found[0], list):  # the path of the list itself
         found = found[0]
     return [_result(item, form) for item in found]

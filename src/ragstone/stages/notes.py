@@ -321,9 +321,8 @@ def too_few_chunks(n_chunks: int, k: int) -> list[str]:
     """Return the note that there are fewer chunks than k, none where there are enough."""
     if not 0 < n_chunks < k:
         return []
-    return [
-        f"There are only {plural(n_chunks, 'chunk')}: take a smaller k than {k}, or smaller chunks (--size)."
-    ]
+    there = f"There {'is' if n_chunks == 1 else 'are'} only {plural(n_chunks, 'chunk')}"
+    return [f"{there}: take a smaller k than {k}, or smaller chunks (--size)."]
 
 
 def _shown(texts: Sequence[str]) -> str:

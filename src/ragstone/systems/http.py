@@ -19,6 +19,7 @@ from ragstone.llm.json_service import (
     described,
     open_json_service,
     places_in,
+    pointed_at,
     service_identity,
 )
 from ragstone.llm.prompt import Completion
@@ -161,16 +162,14 @@ def _list_of(path: str | None, where: str) -> Pick | None:
 
 def _text(reply: Json, pick: Pick, path: str, where: str) -> str:
     found = pick(reply)
-    if not found:
-        raise AppFailed(
-            "unparsable", f"{where} the reply has nothing at answer = {path!r}; it is {described(reply)}"
-        )
-    if not isinstance(found[0], str):
-        raise AppFailed(
-            "unparsable",
-            f"{where} what the reply has at answer = {path!r} is no text; it is {described(found[0])}",
-        )
-    return found[0]
+    if found and isinstance(found[0], str):
+        return found[0]
+    missing = (
+        f"what the reply has at answer = {path!r} is no text; it is {described(found[0])}"
+        if found
+        else f"the reply has nothing at answer = {path!r}; it is {described(reply)}"
+    )
+    raise AppFailed("unparsable", f"{where} {missing}{pointed_at(reply, str)}")
 
 
 def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context]:
@@ -180,7 +179,8 @@ def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context
         lists = listed(reply)
         if lists and not lists[0]:  # an empty list, or null
             return []
-        raise AppFailed("unparsable", f"{where}: the reply has nothing there; it is {described(reply)}")
+        there = f"it is {described(reply)}{pointed_at(reply, list)}"
+        raise AppFailed("unparsable", f"{where}: the reply has nothing there; {there}")
     if len(found) == 1 and not isinstance(found[0], str):  # the path of the list itself
         found = found[0] if isinstance(found[0], list) else found
     texts = [] if found == [None] else found

@@ -295,7 +295,8 @@ def _with_text_ids(context: dict[str, Any]) -> dict[str, Any]:
 
 
 _SHARE = re.compile(r"([-+]?[\d.,]+)\s*%")
-_COMMA = re.compile(r"[-+]?\d*,(?:\d{1,2}|\d{4,})")  # three digits after it may be thousands
+# Three digits after a comma may be thousands, but not behind a zero or nothing: `0,125` is no 125.
+_COMMA = re.compile(r"[-+]?(?:\d*,(?:\d{1,2}|\d{4,})|0*,\d{3})")
 
 
 class UnknownWord(ValueError):

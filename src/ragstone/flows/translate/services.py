@@ -30,6 +30,7 @@ from ragstone.llm.json_service import (
     compile_path,
     described,
     open_json_service,
+    pointed_at,
     service_identity,
 )
 from ragstone.llm.prompt import Completion
@@ -137,7 +138,8 @@ def _identity(declared: HttpTranslator) -> str:
 def _text_at(reply: Json, pick: Pick) -> str:
     found = next(iter(pick(reply)), None)
     if not isinstance(found, str) or not found.strip():
-        raise CallFailed("unparsable", f"{WHERE} the reply has no text at `text`; it is {described(reply)}")
+        there = f"it is {described(reply)}{pointed_at(reply, str)}"
+        raise CallFailed("unparsable", f"{WHERE} the reply has no text at `text`; {there}")
     return found
 
 
