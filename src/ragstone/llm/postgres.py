@@ -75,7 +75,8 @@ BEAT = (
     " FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure"
     " ON CONFLICT (id) DO UPDATE SET until = excluded.until"
 )
-# A key that is claimed already is granted if it is one's own (the answer was lost) or its claimant is dead.
+# A key that is claimed already is granted if it is one's own (the answer was lost) or its claimant is dead. One
+# that is not seen has begun since this statement did, and lives.
 CLAIM = (
     "INSERT INTO ragstone_claims AS c (key, claimant)"
     " SELECT key, %(me)s FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure,"
@@ -83,8 +84,8 @@ CLAIM = (
     " WHERE NOT EXISTS (SELECT FROM ragstone_responses r WHERE r.key = t.key AND r.created >= t.since)"
     " ORDER BY key"
     " ON CONFLICT (key) DO UPDATE SET claimant = excluded.claimant"
-    " WHERE c.claimant = excluded.claimant OR NOT EXISTS"
-    " (SELECT FROM ragstone_claimants a WHERE a.id = c.claimant AND a.until > now()) RETURNING key"
+    " WHERE c.claimant = excluded.claimant OR EXISTS"
+    " (SELECT FROM ragstone_claimants a WHERE a.id = c.claimant AND a.until <= now()) RETURNING key"
 )
 RELEASE = (
     "DELETE FROM ragstone_claims WHERE key IN (SELECT key"
