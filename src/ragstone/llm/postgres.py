@@ -75,8 +75,8 @@ BEAT = (
     " FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure"
     " ON CONFLICT (id) DO UPDATE SET until = excluded.until"
 )
-# A key that is claimed already is granted if it is one's own (the answer was lost) or its claimant is dead. One
-# that is not seen has begun since this statement did, and lives.
+# A key that is claimed already is granted if it is one's own (the answer was lost) or its claimant is dead.
+# One that is not seen has begun since this statement did, and lives.
 CLAIM = (
     "INSERT INTO ragstone_claims AS c (key, claimant)"
     " SELECT key, %(me)s FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure,"
