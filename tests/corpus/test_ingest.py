@@ -1,10 +1,14 @@
 import os
+import re
 import sys
+import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from ragstone.corpus import parallel
+from ragstone import corpus, files
+from ragstone.corpus import extras, parallel
 from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.ingest import ingest, read_corpus
 from ragstone.errors import DataError, MissingExtra
@@ -131,6 +135,31 @@ def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatc
     monkeypatch.setattr(parallel, "BEFORE", "sys.modules['pypdfium2'] = None")
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[pdf\]'"):
         read_corpus([folder])
+
+
+def test_all_missing_packages_are_named_at_once_or_their_files_left_out(tmp_path, monkeypatch):
+    for name in ("a.pdf", "b.PDF", "c.html", "d.txt"):
+        (tmp_path / name).write_text("Sow in May.")
+    with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
+        archive.writestr("e.htm", "<p>Reap in August.</p>")
+    monkeypatch.setattr(extras, "find_spec", lambda package: None)
+    with pytest.raises(MissingExtra) as told:
+        read_corpus([tmp_path])
+    assert "reading 1 .htm file and 1 .html file and 2 .pdf files (--without-extras" in str(told.value)
+    assert str(told.value).endswith("pip install 'ragstone[html,pdf]'")
+    read = read_corpus([tmp_path], IngestOptions(without_extras=True))
+    assert [one.text for one in read.documents] == ["Sow in May."]
+    assert Counter(one.reason for one in read.skipped) == {
+        "it needs: pip install 'ragstone[pdf]'": 2,
+        "it needs: pip install 'ragstone[html]'": 2,
+    }
+
+
+def test_every_extra_that_a_reader_needs_is_known():
+    rooms = [Path(corpus.__file__).parent, Path(files.__file__).parent]
+    sources = [path.read_text() for room in rooms for path in room.rglob("*.py")]
+    named = {extra for text in sources for extra in re.findall(r"optional_package\(.*, \"(\w+)\"\)", text)}
+    assert named == {extra for _package, extra in extras.NEEDED.values()}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -96,8 +96,8 @@ class RunSection(Section, frozen=True, kw_only=True):
 class DocumentsSection(Section, frozen=True, kw_only=True):
     """`[documents]`: files, folders and archives that make the corpus, and how they are read.
 
-    glob, tables, columns, duplicates, max_file_mb, processes: as in `IngestOptions` of corpus/. copies: the
-    metadata field that copies of one document share, as its translations do.
+    glob, tables, columns, duplicates, max_file_mb, without_extras, processes: as in `IngestOptions` of
+    corpus/. copies: the metadata field that copies of one document share, as its translations do.
     """
 
     paths: list[str] = []
@@ -106,6 +106,7 @@ class DocumentsSection(Section, frozen=True, kw_only=True):
     columns: dict[Literal["id", "text", "title", "lang", "source"], str | list[str]] = {}
     duplicates: Literal["report", "drop"] = "report"
     max_file_mb: Positive = 200
+    without_extras: bool = False
     processes: Positive | None = None
     copies: str | None = None
 

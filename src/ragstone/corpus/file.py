@@ -25,8 +25,9 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     files, or for each table as a `whole`. columns: field of a document -> the column, or columns, that it is
     taken from. duplicates: documents that repeat an earlier one are reported, or dropped as well,
     or not looked for: then documents need not fit into memory.
-    max_file_mb: larger files are skipped. processes: how many read side by side; by default as many as there
-    are cores where there is enough to do, else none but this one.
+    max_file_mb: larger files are skipped. without_extras: so are those that need a package which is not
+    installed; else that is an error, before anything is read. processes: how many read side by side; by
+    default as many as there are cores where there is enough to do, else none but this one.
     """
 
     glob: Sequence[str] = ()
@@ -34,6 +35,7 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     columns: Mapping[Field, str | list[str]] = {}
     duplicates: Literal["report", "drop", "ignore"] = "report"
     max_file_mb: int = 200
+    without_extras: bool = False
     processes: int | None = None
 
 

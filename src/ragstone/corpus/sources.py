@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from ragstone.corpus.extras import check_extras, left_out
 from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.reading import READERS, reader_of
 from ragstone.corpus.repositories import cloned, repository_of
@@ -53,7 +54,8 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
     """Return the files that sources stand for, each once, and what is passed over with a reason.
 
     The address of a git repository stands for a clone of it. Raises DataError for a source that does not
-    exist or cannot be read by its ending, and for a pattern that nothing matches.
+    exist or cannot be read by its ending, and for a pattern that nothing matches; MissingExtra for files that
+    need packages which are not installed, unless they are to be left out.
     """
     patterns = [_pattern(written, anywhere=True) for written in options.glob]
     matched: set[str] = set()
@@ -66,7 +68,19 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
             "compared with names, one with a slash with paths below the folder (** stands for any folders)."
         )
     _tell_unmatched(patterns, matched)
-    return list(_each_once(found))
+    return _readable(list(_each_once(found)), options)
+
+
+def _readable(found: list[Found], options: IngestOptions) -> list[Found]:
+    """Return the files, those that need a package which is not installed as skipped. Raises MissingExtra."""
+    if options.without_extras:
+        return [one if isinstance(one, Skipped) else left_out(_file(one)) or one for one in found]
+    check_extras(_file(one) for one in found if not isinstance(one, Skipped))
+    return found
+
+
+def _file(found: File | ArchiveEntry) -> File:
+    return found.file if isinstance(found, ArchiveEntry) else found
 
 
 def _checked_out(source: Place) -> Place:

@@ -46,6 +46,10 @@ Duplicates = Annotated[
     ),
 ]
 MaxFile = Annotated[int, typer.Option("--max-file-mb", min=1, help="Skip files that are larger than this.")]
+WithoutExtras = Annotated[
+    bool,
+    typer.Option("--without-extras", help="Skip files that need a package which is not installed."),
+]
 Processes = Annotated[
     int | None,
     typer.Option(
@@ -64,6 +68,7 @@ def ingest(
     column: Columns = None,
     duplicates: Duplicates = "report",
     max_file_mb: MaxFile = 200,
+    without_extras: WithoutExtras = False,
     processes: Processes = None,
     engine: Engine = None,
     config: Config = None,
@@ -87,6 +92,7 @@ def ingest(
         columns=_columns(column or ()),
         duplicates=duplicates,
         max_file_mb=max_file_mb,
+        without_extras=without_extras,
         processes=processes,
     )
     settings = load_for(config, engine)
