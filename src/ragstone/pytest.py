@@ -188,8 +188,9 @@ def _settings(root: Path) -> "Settings":
 
 def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
     """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
+    from ragstone.document.numbers import with_level
     from ragstone.report.compare import gate_told, metric_told, outcome
-    from ragstone.report.wording import denominator, statuses, with_level
+    from ragstone.report.wording import denominator, statuses
 
     problems, lines = [], []
     of_metric = _thresholds(checked, wanted.thresholds)
@@ -277,8 +278,8 @@ def _worst(metric: "MetricSummary", checked: "CheckedApplication") -> list[str]:
 
 
 def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
+    from ragstone.document.numbers import one_line
     from ragstone.records import references
-    from ragstone.report.wording import one_line
 
     question = next(one for one in checked.questions if one.id == row.question_id)
     answer = next(one for one in checked.answers if one.question_id == row.question_id)

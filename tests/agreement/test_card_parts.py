@@ -12,11 +12,11 @@ from tests.report.test_page import Page
 
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.grading import report_cards
+from ragstone.document.markdown import render_markdown
+from ragstone.document.notebook import render_html
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Label
 from ragstone.report.card import card_document
-from ragstone.report.render.markdown import render_markdown
-from ragstone.report.render.notebook import render_html
 
 
 def card_of(judgements: list[Judgement], labels: list[Label], **options: object) -> ReportCard:

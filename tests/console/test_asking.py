@@ -7,10 +7,10 @@ import pytest
 from tests.support.command import TO_FILE, ragstone
 
 from ragstone.console import asking
+from ragstone.document.numbers import duration
 from ragstone.llm.forecast import Forecast
 from ragstone.records import Document, Judgement, Question
 from ragstone.report.summary import Calls
-from ragstone.report.wording import duration
 from ragstone.tables import read_rows, write_rows
 
 JUDGE = ("judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake", *TO_FILE)

@@ -6,12 +6,12 @@ import pytest
 from tests.report.surfaces import shown
 
 from ragstone.config import MonitorSection
+from ragstone.document.markdown import render_markdown
 from ragstone.monitor.document import held_words, monitor_document
 from ragstone.monitor.judged import StoredScore
 from ragstone.monitor.logged import Reader
 from ragstone.monitor.look import look_at
 from ragstone.monitor.store import MonitorStore
-from ragstone.report.render.markdown import render_markdown
 
 
 @pytest.fixture

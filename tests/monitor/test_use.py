@@ -6,12 +6,12 @@ import sqlite3
 import pytest
 
 from ragstone.config import MonitorSection
+from ragstone.document.markdown import render_markdown
 from ragstone.monitor.document import monitor_document
 from ragstone.monitor.logged import ExchangeUsage, Reader
 from ragstone.monitor.look import look_at
 from ragstone.monitor.store import FILE, MonitorStore
 from ragstone.monitor.use import read_use, use_words
-from ragstone.report.render.markdown import render_markdown
 
 DAY = datetime.date(2026, 1, 1)
 

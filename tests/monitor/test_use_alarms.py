@@ -10,12 +10,12 @@ from tests.support.monitor_cells import days, dropped
 from tests.support.simulated_use import used_days
 
 from ragstone.config import MonitorSection
+from ragstone.document.markdown import render_markdown
 from ragstone.monitor.alarms import alarm_line, alarms
 from ragstone.monitor.document import monitor_document
 from ragstone.monitor.logged import Reader
 from ragstone.monitor.look import look_at
 from ragstone.monitor.use import FAILED_CALLS, USE_METRICS, use_cells
-from ragstone.report.render.markdown import render_markdown
 
 SECTION = MonitorSection()
 

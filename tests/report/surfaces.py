@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.report.test_page import Page
 
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Chart,
@@ -26,9 +26,9 @@ from ragstone.report.document import (
     SurfacePart,
     Table,
 )
-from ragstone.report.render.html import render_page
-from ragstone.report.render.terminal import render_terminal
-from ragstone.report.scatter import decade_s, draw_scatter, point
+from ragstone.document.html import render_page
+from ragstone.document.scatter import decade_s, draw_scatter, point
+from ragstone.document.terminal import render_terminal
 from ragstone.statistics import Estimate
 
 

@@ -10,9 +10,9 @@ from tests.support.plain_rows import judgement_row
 
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.grading import report_cards
+from ragstone.document.html import render_page
 from ragstone.records import Label
 from ragstone.report.card import card_document, cards_document, dots, shade
-from ragstone.report.render.html import render_page
 
 
 def cards(words: str = "b", top: float = 1) -> list[ReportCard]:

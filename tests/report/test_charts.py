@@ -7,10 +7,10 @@ from importlib import resources
 import msgspec
 from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, judgement, summary_of
 
+from ragstone.document.html import LIBRARIES, draw
 from ragstone.experiments.breakdown import distributions, means_by_tag
 from ragstone.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.report.findings import headlines
-from ragstone.report.render.html import LIBRARIES, draw
 
 
 def test_means_are_shares_of_their_scale_beside_the_numbers_as_a_table() -> None:
@@ -99,7 +99,7 @@ def test_text_from_outside_is_a_value_of_the_data_and_nothing_else() -> None:
 
 
 def test_the_libraries_are_what_was_published_and_a_page_without_charts_has_none() -> None:
-    folder = resources.files("ragstone.report").joinpath("vendor")
+    folder = resources.files("ragstone.document").joinpath("vendor")
     for name, digest in LIBRARIES.items():
         assert hashlib.sha256(folder.joinpath(name).read_bytes()).hexdigest() == digest, name
     drawn = draw([])

@@ -1,9 +1,9 @@
 import msgspec
 from tests.report.conftest import JUDGEMENTS, card, judgement, summary_of
 
+from ragstone.document.blocks import told
 from ragstone.experiments.breakdown import rank_systems
 from ragstone.records import Judgement
-from ragstone.report.document import told
 from ragstone.report.findings import common_headline, findings, headlines
 from ragstone.report.retrieval import rank_bars
 from ragstone.report.summary import RunSummary

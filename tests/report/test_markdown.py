@@ -5,13 +5,13 @@ import pytest
 from tests.report.conftest import WriteRun, card, judgement, summary_of
 from tests.report.test_page import EVIL, evil_everywhere
 
+from ragstone.document.markdown import plain
+from ragstone.document.markdown import render_markdown as rendered
 from ragstone.errors import DataError
 from ragstone.experiments.blame import ComponentShare, SystemBlame
 from ragstone.experiments.breakdown import rank_systems
 from ragstone.report.blame import BlameSummary
 from ragstone.report.page import write_markdown
-from ragstone.report.render.markdown import plain
-from ragstone.report.render.markdown import render_markdown as rendered
 from ragstone.report.run_report import LONGEST_LIST, pull_request_document
 from ragstone.report.summary import RunSummary
 from ragstone.statistics import Estimate

@@ -20,12 +20,12 @@ from tests.support.golden import check_golden
 
 import ragstone
 from ragstone.dataset.certifying.certificate import Certificate, certify
+from ragstone.document.blocks import Dot, Dots
+from ragstone.document.notebook import MOST_DOTS, VEGA_LITE, svg, vega_lite
 from ragstone.records import AnyRow, Judgement, Question
 from ragstone.report.certificate import EvaluationSet
-from ragstone.report.document import Dot, Dots
 from ragstone.report.joined import FinishedRun
 from ragstone.report.notebook import OF_ROWS, SHOWN, bundles, html
-from ragstone.report.render.notebook import MOST_DOTS, VEGA_LITE, svg, vega_lite
 from ragstone.report.summary import Calls
 from ragstone.tables import Displayed, Rows
 from ragstone.tables.shown import html_of

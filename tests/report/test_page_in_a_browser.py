@@ -22,6 +22,7 @@ from tests.report.test_page import EVIL, evil_everywhere
 from tests.support.browser import Tab, opened_tab
 
 import ragstone
+from ragstone.document.html import asset
 from ragstone.engine.call_log import open_call_log
 from ragstone.experiments.blame import Caused, SystemBlame
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
@@ -41,7 +42,6 @@ from ragstone.records import (
 from ragstone.report import joining
 from ragstone.report.blame import CAUSES, BlameSummary, digests
 from ragstone.report.page import write_report
-from ragstone.report.render.html import asset
 from ragstone.report.summary import RunSummary
 
 pytestmark = pytest.mark.browser

@@ -4,9 +4,9 @@ from rich.cells import cell_len
 from tests.report.conftest import card, judgement, summary_of
 from tests.report.surfaces import shown as surface
 
+from ragstone.document.markdown import render_markdown
 from ragstone.judging import summarise
 from ragstone.records import Judgement
-from ragstone.report.render.markdown import render_markdown
 from ragstone.report.run_report import pull_request_document, run_document
 from ragstone.report.summary import RunSummary
 

@@ -1,18 +1,9 @@
 import pytest
 
+from ragstone.document.numbers import interval, number, seconds, with_level
 from ragstone.records import STATUSES, Usage
 from ragstone.report.summary import Calls
-from ragstone.report.wording import (
-    STATUS_WORDS,
-    calls_line,
-    cost,
-    interval,
-    number,
-    plural,
-    seconds,
-    statuses,
-    with_level,
-)
+from ragstone.report.wording import STATUS_WORDS, calls_line, cost, plural, statuses
 from ragstone.statistics import Estimate
 
 

@@ -39,6 +39,7 @@ from ragstone.dataset import answers, checks, evidence, languages, numbers, repe
 from ragstone.dataset import number_values as values
 from ragstone.dataset.logs.exchange import as_quality
 from ragstone.dataset.logs.standing import why_left_out
+from ragstone.document.markdown import escape, plain
 from ragstone.errors import RagstoneError
 from ragstone.files.decoding import decode
 from ragstone.files.file import File, Unreadable
@@ -67,7 +68,6 @@ from ragstone.privacy.masking import mask_personal_data, own_words
 from ragstone.privacy.numbers import _IDS
 from ragstone.privacy.reversible import ReversibleMask
 from ragstone.records import Answer, Context, Document, Step
-from ragstone.report.render.markdown import escape, plain
 from ragstone.retrieval.remote import _spaced, locate
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="ragstone-linear-")  # goes with the process

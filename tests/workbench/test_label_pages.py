@@ -13,8 +13,8 @@ from ragstone.agreement.grading import report_cards
 from ragstone.agreement.humans import annotator_agreement
 from ragstone.agreement.queueing.queue import read_queue
 from ragstone.config import load_settings
+from ragstone.document.numbers import interval, number
 from ragstone.records import Answer, Judgement, Label
-from ragstone.report.wording import interval, number
 from ragstone.tables import read_rows
 
 LABEL = "/workbench/label"

@@ -18,8 +18,8 @@ from tests.support.served_workbench import served
 
 from ragstone.agreement.humans import annotator_agreement
 from ragstone.config import load_settings
+from ragstone.document.numbers import number
 from ragstone.records import Label
-from ragstone.report.wording import number
 from ragstone.tables import read_rows
 
 pytestmark = pytest.mark.browser

@@ -49,7 +49,7 @@ class _Asked:
 
 def asked_now(state: "State", n_calls: int, seconds: float) -> str:
     """Return the state in words. n_calls: those of this stage, which has taken so many seconds."""
-    from ragstone.report.wording import usd
+    from ragstone.document.numbers import usd
 
     spent = "cost unknown" if state.spent_usd is None else f"{usd(state.spent_usd)} spent"
     parts = (

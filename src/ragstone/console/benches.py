@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ragstone.config import Settings
     from ragstone.console.asking import Asking
-    from ragstone.report.document import ReportDocument
+    from ragstone.document.blocks import ReportDocument
 
 SummaryT = TypeVar("SummaryT")
 

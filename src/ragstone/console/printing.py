@@ -23,7 +23,7 @@ from ragstone.errors import plural as plural
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from ragstone.report.document import ReportDocument
+    from ragstone.document.blocks import ReportDocument
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -196,7 +196,7 @@ def show_json(value: object) -> None:
 
 def show_found(found: object, document: "Callable[[], ReportDocument]", *, json: bool) -> None:
     """Show what a command found: as JSON, or as the document that is made of it."""
-    from ragstone.report.render.terminal import render_terminal
+    from ragstone.document.terminal import render_terminal
 
     if json:
         show_json(found)

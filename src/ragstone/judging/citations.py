@@ -28,7 +28,7 @@ CITATION_PARTS = ("citation_precision", "citation_recall")
 REFUSED = "the answer refuses, so it has nothing to cite"
 NO_STATEMENT = "the answer makes no statement that needs a source"
 NO_MARKS = "the answer cites nothing"
-NO_MARK = "cites nothing"  # report/template/opened.js knows it
+NO_MARK = "cites nothing"  # document/template/opened.js knows it
 BLANK = "what it cites is empty"
 
 Numbered = Mapping[int, CitedStatement]

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from ragstone.document.blocks import Chart, ChartPanel
+from ragstone.document.numbers import count, number
 from ragstone.monitor.alarms import Alarm
 from ragstone.monitor.cells import DayCell, Trend, TrendPoint, trends
 from ragstone.monitor.judged import LOG, THUMB
 from ragstone.monitor.use import FAILED_CALLS, ApplicationUse
 from ragstone.records import STATUSES
 from ragstone.report.charts import Spec, band_layers
-from ragstone.report.document import Chart, ChartPanel
-from ragstone.report.wording import count, number, plural, statuses
+from ragstone.report.wording import plural, statuses
 
 MOST_DAYS, MOST_SMALL_DAYS = 184, 62
 """Days that a chart shows as days; more are shown by weeks."""

@@ -5,17 +5,7 @@ from datetime import date
 
 import msgspec
 
-from ragstone.monitor.alarms import Alarm, alarm_line, mean_words
-from ragstone.monitor.canaries import Shift
-from ragstone.monitor.cells import TrendPoint
-from ragstone.monitor.charts import FIRST
-from ragstone.monitor.gaps import Gap
-from ragstone.monitor.history import Movement, PeriodDrift, moved_words
-from ragstone.monitor.judged import LOG, PEOPLE, cannot_drift
-from ragstone.monitor.look import RECENT_DAYS, Look, MetricRow
-from ragstone.monitor.use import use_words
-from ragstone.records import STATUSES
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     ChartPanels,
@@ -38,7 +28,18 @@ from ragstone.report.document import (
     table_of,
     told,
 )
-from ragstone.report.wording import agreement, count, doubt, number, one_line, people, plural, statuses, usd
+from ragstone.document.numbers import count, number, one_line, people, usd
+from ragstone.monitor.alarms import Alarm, alarm_line, mean_words
+from ragstone.monitor.canaries import Shift
+from ragstone.monitor.cells import TrendPoint
+from ragstone.monitor.charts import FIRST
+from ragstone.monitor.gaps import Gap
+from ragstone.monitor.history import Movement, PeriodDrift, moved_words
+from ragstone.monitor.judged import LOG, PEOPLE, cannot_drift
+from ragstone.monitor.look import RECENT_DAYS, Look, MetricRow
+from ragstone.monitor.use import use_words
+from ragstone.records import STATUSES
+from ragstone.report.wording import agreement, doubt, plural, statuses
 from ragstone.version import __version__
 
 SHOWN_FIGURES = 3

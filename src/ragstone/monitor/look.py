@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import MonitorSection
+from ragstone.document.blocks import Chart, ChartPanel
 from ragstone.monitor.alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, alarms, open_among
 from ragstone.monitor.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.monitor.charts import drawn_metrics, metric_charts, tag_panels, use_charts
@@ -20,7 +21,6 @@ from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.showing import StoredExchange, shown
 from ragstone.monitor.store import MonitorStore
 from ragstone.monitor.use import ApplicationUse, read_use, use_cells
-from ragstone.report.document import Chart, ChartPanel
 from ragstone.report.summary import Calls
 
 MOST_OPENED = 200

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import msgspec
 
+from ragstone.document.blocks import Link, ReportDocument, RowList
+from ragstone.document.html import asset, put_page, render_page
 from ragstone.errors import harmless
 from ragstone.monitor.document import SHOWN_GAPS, monitor_document
 from ragstone.monitor.look import Look, Open
 from ragstone.monitor.showing import ExchangeFilter, ExchangePage, StoredExchange
 from ragstone.records import Context
-from ragstone.report.document import Link, ReportDocument, RowList
-from ragstone.report.render.html import asset, put_page, render_page
 from ragstone.version import __version__
 
 PAGE = "monitor.html"  # in the folder of the store

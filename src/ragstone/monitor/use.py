@@ -16,10 +16,11 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from ragstone.document.numbers import count, seconds, usd
 from ragstone.monitor.cells import DayCell
 from ragstone.monitor.judged import LOG
 from ragstone.monitor.streams import Level
-from ragstone.report.wording import count, plural, seconds, usd
+from ragstone.report.wording import plural
 from ragstone.statistics.intervals import Floats
 
 MOST_DAYS = 184

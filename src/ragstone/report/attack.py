@@ -6,8 +6,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.agreement.attack_rates import UNSEEN, AttackRate, ProbeEffect, VerdictFlip
-from ragstone.records import NO_MODEL, Status
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -25,19 +24,10 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
+from ragstone.document.numbers import count, interval, level, number, percent, percent_ends
+from ragstone.records import NO_MODEL, Status
 from ragstone.report.summary import Calls
-from ragstone.report.wording import (
-    asked_line,
-    count,
-    interval,
-    level,
-    made_of,
-    number,
-    percent,
-    percent_ends,
-    plural,
-    statuses,
-)
+from ragstone.report.wording import asked_line, made_of, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.tables.shown import Displayed
 

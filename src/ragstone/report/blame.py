@@ -8,9 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ragstone.errors import DataError
-from ragstone.experiments.blame import Cause, Caused, ComponentShare, Largest, SystemBlame
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -27,17 +25,11 @@ from ragstone.report.document import (
     dot,
     table_of,
 )
+from ragstone.document.numbers import count, p_value, percent, percent_ends, with_level
+from ragstone.errors import DataError
+from ragstone.experiments.blame import Cause, Caused, ComponentShare, Largest, SystemBlame
 from ragstone.report.summary import Calls, read_numbers
-from ragstone.report.wording import (
-    STATUS_WORDS,
-    asked_line,
-    count,
-    p_value,
-    percent,
-    percent_ends,
-    plural,
-    with_level,
-)
+from ragstone.report.wording import STATUS_WORDS, asked_line, plural
 from ragstone.tables.shown import Displayed
 
 BLAME = "blame.json"

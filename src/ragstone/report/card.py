@@ -16,8 +16,7 @@ from ragstone.agreement.card import (
     grade_name,
 )
 from ragstone.agreement.corrected_mean import precise
-from ragstone.records import NO_MODEL
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     CalibrationPlot,
     Cell,
@@ -41,19 +40,10 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
-from ragstone.report.render.html import render_blocks
-from ragstone.report.wording import (
-    count,
-    doubt,
-    interval,
-    judge_name,
-    labelled,
-    number,
-    one_line,
-    plural,
-    tau_told,
-    with_ends,
-)
+from ragstone.document.html import render_blocks
+from ragstone.document.numbers import count, interval, number, one_line, with_ends
+from ragstone.records import NO_MODEL
+from ragstone.report.wording import doubt, judge_name, labelled, plural, tau_told
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from ragstone.document.blocks import Column, Paragraph, ReportDocument, Row, Table
+from ragstone.document.numbers import count, usd
 from ragstone.judging.savings import CascadeSavings
 from ragstone.records import Usage
-from ragstone.report.document import Column, Paragraph, ReportDocument, Row, Table
-from ragstone.report.wording import count, plural, usd
+from ragstone.report.wording import plural
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 

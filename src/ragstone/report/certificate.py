@@ -10,6 +10,31 @@ from ragstone.dataset.certifying.cautions import noun_of
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.dataset.certifying.funnel import FILTER, CriticVerdict, n_lost
 from ragstone.dataset.split import Side
+from ragstone.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Dot,
+    Dots,
+    Figure,
+    Findings,
+    Fold,
+    Heading,
+    HeadlineFinding,
+    Listing,
+    Made,
+    Pairs,
+    Paragraph,
+    ReportDocument,
+    Row,
+    RowList,
+    SurfacePart,
+    Table,
+    Tone,
+    table_of,
+)
+from ragstone.document.html import asset, put_page, render_page
+from ragstone.document.numbers import count, interval, number, percent
 from ragstone.records import Question
 from ragstone.report.certificate_rows import embed_candidates
 from ragstone.report.certificate_words import (
@@ -36,33 +61,8 @@ from ragstone.report.certificate_words import (
     trust_question,
     what_was_lost,
 )
-from ragstone.report.document import (
-    Block,
-    Cell,
-    Column,
-    Dot,
-    Dots,
-    Figure,
-    Findings,
-    Fold,
-    Heading,
-    HeadlineFinding,
-    Listing,
-    Made,
-    Pairs,
-    Paragraph,
-    ReportDocument,
-    Row,
-    RowList,
-    SurfacePart,
-    Table,
-    Tone,
-    table_of,
-)
-from ragstone.report.render.html import asset, put_page, render_page
 from ragstone.report.run import CERTIFICATE, Certified
 from ragstone.report.summary import Calls
-from ragstone.report.wording import count, interval, number, percent
 from ragstone.statistics import Estimate
 from ragstone.tables import check_place
 from ragstone.tables.shown import Displayed

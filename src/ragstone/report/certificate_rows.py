@@ -11,9 +11,9 @@ from ragstone.dataset.candidate import REASONS, Candidate
 from ragstone.dataset.candidate import SourcePassage as Source
 from ragstone.dataset.certifying.funnel import spread
 from ragstone.dataset.placing import SOURCES
+from ragstone.document.html import script_json
 from ragstone.records import Evidence, references
 from ragstone.report.embedded import ShownView
-from ragstone.report.render.html import script_json
 
 MOST_ACCEPTED = 1000  # that the page shows
 MOST_LOST = 200  # of each reason

@@ -8,7 +8,8 @@ from ragstone.dataset.certifying.certificate import Certificate, CriticAgreement
 from ragstone.dataset.certifying.coverage import Five, Group
 from ragstone.dataset.certifying.funnel import FILTER, CriticVerdict, Grade, n_lost
 from ragstone.dataset.reviewing.decisions import REJECTIONS
-from ragstone.report.wording import count, interval, number, people, percent, plural, usd
+from ragstone.document.numbers import count, interval, number, people, percent, usd
+from ragstone.report.wording import plural
 
 STEPS: dict[Step, str] = {
     "write": "with evidence, in the right language",

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from ragstone.agreement.card import ReportCard
+from ragstone.document.blocks import Chart
+from ragstone.document.numbers import count, number
 from ragstone.experiments.breakdown import Distribution, GroupedMeans
 from ragstone.judging.summary import MetricSummary
-from ragstone.report.document import Chart
-from ragstone.report.wording import count, judge_name, number, plural
+from ragstone.report.wording import judge_name, plural
 
 Spec = dict[str, Any]
 

@@ -5,22 +5,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ragstone.experiments.compared import (
-    Comparison,
-    Flip,
-    Gate,
-    GatedMetric,
-    MetricComparison,
-    RankComparison,
-    SettingDifference,
-    Side,
-    SpentComparison,
-    SpentFigures,
-)
-from ragstone.experiments.overlap import GivenDocument
-from ragstone.judging.summary import BOUNDS_FROM
-from ragstone.records import NO_MODEL
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -40,8 +25,24 @@ from ragstone.report.document import (
     Tone,
     table_of,
 )
+from ragstone.document.numbers import count, number, one_line, p_told
+from ragstone.experiments.compared import (
+    Comparison,
+    Flip,
+    Gate,
+    GatedMetric,
+    MetricComparison,
+    RankComparison,
+    SettingDifference,
+    Side,
+    SpentComparison,
+    SpentFigures,
+)
+from ragstone.experiments.overlap import GivenDocument
+from ragstone.judging.summary import BOUNDS_FROM
+from ragstone.records import NO_MODEL
 from ragstone.report.overlap import documents_told, overlap_table
-from ragstone.report.wording import bounds, count, number, one_line, p_told, plural, statuses
+from ragstone.report.wording import bounds, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 

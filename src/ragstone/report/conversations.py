@@ -1,8 +1,7 @@
 """What became of conversations with simulated users, and how much these are like those of a log."""
 
 from ragstone.dataset.certifying.likeness import Likeness, LikenessMeasure, TopicShares
-from ragstone.experiments.goals import GoalSummary
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -13,7 +12,9 @@ from ragstone.report.document import (
     ReportDocument,
     table_of,
 )
-from ragstone.report.wording import count, number, plural, with_ends
+from ragstone.document.numbers import count, number, with_ends
+from ragstone.experiments.goals import GoalSummary
+from ragstone.report.wording import plural
 from ragstone.version import __version__
 
 SHOWN_MISSED = 5

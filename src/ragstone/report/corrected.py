@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
-from ragstone.judging.summary import MetricSummary
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -18,8 +17,10 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
+from ragstone.document.numbers import count, interval, number
+from ragstone.judging.summary import MetricSummary
 from ragstone.report.summary import RunSummary
-from ragstone.report.wording import count, interval, judge_name, number
+from ragstone.report.wording import judge_name
 from ragstone.version import __version__
 
 SHOWN_SENTENCES = 3

@@ -1,10 +1,7 @@
 """What developing a judge found: its sentences, which the workbench shows too, and what a terminal shows."""
 
 from ragstone.agreement.developing import Development, Move, VerdictChange, Version
-from ragstone.records import Status
-from ragstone.report.card import names
-from ragstone.report.compare import signed, signed_interval
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Column,
     Listing,
@@ -15,7 +12,11 @@ from ragstone.report.document import (
     Tone,
     table_of,
 )
-from ragstone.report.wording import STATUS_WORDS, count, interval, number, one_line, p_told, plural, statuses
+from ragstone.document.numbers import count, interval, number, one_line, p_told
+from ragstone.records import Status
+from ragstone.report.card import names
+from ragstone.report.compare import signed, signed_interval
+from ragstone.report.wording import STATUS_WORDS, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 

@@ -4,27 +4,25 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard, is_useless
 from ragstone.agreement.corrected_mean import people_would_give
+from ragstone.document.blocks import Figure, HeadlineFinding
+from ragstone.document.numbers import count, number, with_level
 from ragstone.experiments.blame import FoundAndRight, SystemBlame
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
 from ragstone.report import blame
 from ragstone.report.blame import BlameSummary
 from ragstone.report.corrected import corrected_of
-from ragstone.report.document import Figure, HeadlineFinding
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
     card_of,
-    count,
     denominator,
     doubt,
     failures,
     judge_name,
     measured,
-    number,
     plural,
     rivals,
     scale,
-    with_level,
 )
 from ragstone.retrieval.summary import RetrievalSummary
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from ragstone.document.html import script_json
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Judgement, Question, Ranking, references
 from ragstone.report.asked import AskedCall
@@ -31,7 +32,6 @@ from ragstone.report.embedded import (
     packed,
     question_ids,
 )
-from ragstone.report.render.html import script_json
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
 from ragstone.report.thread import step_shown, thread_shown

@@ -4,11 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from ragstone.judging.summary import MetricSummary, Said, TruthCounts, Unsupported
-from ragstone.records import NO_MODEL
-from ragstone.report.cascades import savings_line
-from ragstone.report.corrected import corrected_line, corrected_of
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -21,18 +17,19 @@ from ragstone.report.document import (
     Table,
     table_of,
 )
+from ragstone.document.numbers import count, interval, number, one_line
+from ragstone.judging.summary import MetricSummary, Said, TruthCounts, Unsupported
+from ragstone.records import NO_MODEL
+from ragstone.report.cascades import savings_line
+from ragstone.report.corrected import corrected_line, corrected_of
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
     calls_line,
     caution,
     cost,
-    count,
     failures,
-    interval,
     judge_name,
     n_scored,
-    number,
-    one_line,
     plural,
     scale,
     shared_rows,

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from ragstone.agreement.learning import USUALLY_TOO_FEW, CandidateState, LearnedCandidate, Learning, gain
+from ragstone.document.blocks import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
+from ragstone.document.numbers import count, number, one_line, p_told, usd
 from ragstone.report.compare import signed, signed_interval
 from ragstone.report.developing import MEASURED, TONES
-from ragstone.report.document import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
-from ragstone.report.wording import count, number, one_line, p_told, plural, usd
+from ragstone.report.wording import plural
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 

@@ -11,6 +11,9 @@ import msgspec
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.document.blocks import Block, Cell, Column, Made, Paragraph, ReportDocument, Table, table_of
+from ragstone.document.notebook import render_bundles, render_html
+from ragstone.document.numbers import count, interval, number, one_line
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary, summarise
 from ragstone.records import NO_MODEL, Context, Judgement, RankingItem
@@ -25,23 +28,11 @@ from ragstone.report.card import card_document, card_dots
 from ragstone.report.certificate import EvaluationSet, certificate_document
 from ragstone.report.compare import comparison_document
 from ragstone.report.corrected import corrected_document
-from ragstone.report.document import Block, Cell, Column, Made, Paragraph, ReportDocument, Table, table_of
 from ragstone.report.joined import FinishedRun
-from ragstone.report.render.notebook import render_bundles, render_html
 from ragstone.report.retrieval import retrieval_document
 from ragstone.report.run_report import metric_dots, run_document
 from ragstone.report.summary import RunSummary
-from ragstone.report.wording import (
-    count,
-    failures,
-    interval,
-    judge_name,
-    n_scored,
-    number,
-    one_line,
-    plural,
-    scale,
-)
+from ragstone.report.wording import failures, judge_name, n_scored, plural, scale
 from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables import Rows
 from ragstone.tables.shown import Bundle

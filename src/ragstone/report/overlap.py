@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ragstone.document.blocks import Cell, Column, Made, Table, table_of
+from ragstone.document.numbers import count, interval, number
 from ragstone.experiments.overlap import ErrorOverlap, GivenDocument
-from ragstone.report.document import Cell, Column, Made, Table, table_of
-from ragstone.report.wording import count, interval, number, plural
+from ragstone.report.wording import plural
 from ragstone.statistics import Estimate
 
 

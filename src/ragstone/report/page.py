@@ -6,16 +6,17 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.document.html import asset, put_page, render_page, script_json
+from ragstone.document.markdown import render_markdown
+from ragstone.document.numbers import count
 from ragstone.report.asked import AskedCall, read_asked
 from ragstone.report.blame import read_blame
 from ragstone.report.embedded import Prompts
 from ragstone.report.joining import JoinedBlocks, embed_all
-from ragstone.report.render.html import asset, put_page, render_page, script_json
-from ragstone.report.render.markdown import render_markdown
 from ragstone.report.run import Run, read_run, read_summary
 from ragstone.report.run_report import pull_request_document, run_document
 from ragstone.report.summary import RunSummary
-from ragstone.report.wording import STATUS_WORDS, caution, count, plural
+from ragstone.report.wording import STATUS_WORDS, caution, plural
 
 SCRIPTS = ("rows.js", "elements.js", "thread.js", "opened.js", "filter.js", "line.js", "list.js")
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.agreement.parity import LanguageParity
+from ragstone.document.blocks import Column, Heading, Made, Paragraph, ReportDocument, estimated, table_of
+from ragstone.document.numbers import count, p_value
 from ragstone.records import NO_MODEL
-from ragstone.report.document import Column, Heading, Made, Paragraph, ReportDocument, estimated, table_of
-from ragstone.report.wording import count, p_value, plural
+from ragstone.report.wording import plural
 from ragstone.version import __version__
 
 LEAD = (

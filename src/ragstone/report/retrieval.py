@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -17,8 +17,9 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
+from ragstone.document.numbers import count, interval, number, with_ends
 from ragstone.report.run import SHOWN_RANKS
-from ragstone.report.wording import count, interval, measured, number, plural, with_ends
+from ragstone.report.wording import measured, plural
 from ragstone.retrieval.summary import GroupMeasures, RetrievalSummary, ScoreBin, ScoreQuality
 from ragstone.statistics import Estimate
 from ragstone.version import __version__

@@ -6,16 +6,7 @@ from typing import Any
 import msgspec
 
 from ragstone.agreement.card import ReportCard
-from ragstone.experiments.blame import FoundAndRight
-from ragstone.experiments.breakdown import GroupedMeans, SystemsBoard, SystemStanding
-from ragstone.judging.summary import MetricSummary
-from ragstone.records import NO_MODEL
-from ragstone.report.blame import BlameSummary, blame_blocks, shares_table
-from ragstone.report.card import folded_card
-from ragstone.report.cascades import savings_line
-from ragstone.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
-from ragstone.report.corrected import corrected_blocks, corrected_of
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Chart,
@@ -39,6 +30,16 @@ from ragstone.report.document import (
     table_of,
     told,
 )
+from ragstone.document.numbers import count, counted, interval, level, number, p_value
+from ragstone.experiments.blame import FoundAndRight
+from ragstone.experiments.breakdown import GroupedMeans, SystemsBoard, SystemStanding
+from ragstone.judging.summary import MetricSummary
+from ragstone.records import NO_MODEL
+from ragstone.report.blame import BlameSummary, blame_blocks, shares_table
+from ragstone.report.card import folded_card
+from ragstone.report.cascades import savings_line
+from ragstone.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
+from ragstone.report.corrected import corrected_blocks, corrected_of
 from ragstone.report.findings import findings, headlines
 from ragstone.report.judged import asked_lines, brief_means, mean_cell, truth_blocks
 from ragstone.report.retrieval import headline_measures, measures_table, retrieval_blocks, retrieval_dots
@@ -50,17 +51,11 @@ from ragstone.report.wording import (
     card_of,
     caution,
     cost,
-    count,
-    counted,
     denominator,
     doubt,
     failures,
-    interval,
     judge_name,
-    level,
     measured,
-    number,
-    p_value,
     plural,
     rivals,
     scale,

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ragstone.document.blocks import Chart
+from ragstone.document.numbers import count, number
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.charts import SHOWN_SYSTEMS, Spec, axis_ends
-from ragstone.report.document import Chart
-from ragstone.report.wording import count, number, plural
+from ragstone.report.wording import plural
 
 HEIGHT = 240  # pixels
 

@@ -4,11 +4,12 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
+from ragstone.document.numbers import number, one_line
 from ragstone.records import Judgement
 from ragstone.report.compare import signed
-from ragstone.report.document import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
 from ragstone.report.summary import Calls
-from ragstone.report.wording import STATUS_WORDS, asked_line, number, one_line, plural
+from ragstone.report.wording import STATUS_WORDS, asked_line, plural
 from ragstone.version import __version__
 
 SHORT = 40  # characters of a text in a terminal

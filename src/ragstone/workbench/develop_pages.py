@@ -14,6 +14,7 @@ from ragstone.agreement.developing import CAUTION, SEVERAL, Development, LookRec
 from ragstone.agreement.learning import METHODS, Learning
 from ragstone.agreement.mapping import parse_mapping
 from ragstone.config import Settings, choose
+from ragstone.document.html import render_blocks
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.flows.develop.developing import (
@@ -44,7 +45,6 @@ from ragstone.llm.providers import providers
 from ragstone.report import developing
 from ragstone.report.card import contained, words_of_cards
 from ragstone.report.learning import learning_document
-from ragstone.report.render.html import render_blocks
 from ragstone.report.wording import forecast_lines
 from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench

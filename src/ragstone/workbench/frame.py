@@ -17,8 +17,9 @@ from litestar.types import Guard
 
 from ragstone.config import shipped
 from ragstone.config.serving import Role
-from ragstone.report.render.html import asset as report_asset
-from ragstone.report.render.html import environment, libraries
+from ragstone.document.html import asset as report_asset
+from ragstone.document.html import environment, libraries
+from ragstone.report import wording
 from ragstone.serve.requests import AnyRequest
 from ragstone.version import __version__
 
@@ -139,7 +140,8 @@ def templates() -> "Environment":
     from jinja2 import ChoiceLoader, FunctionLoader
 
     made = environment().overlay()
-    made.globals = {**made.globals, "at_time": at_time, "on_day": on_day}
+    words = {name: value for name, value in vars(wording).items() if callable(value)}
+    made.globals = {**made.globals, **words, "at_time": at_time, "on_day": on_day}
     made.loader = ChoiceLoader([FunctionLoader(_template), FunctionLoader(report_asset)])
     return made
 

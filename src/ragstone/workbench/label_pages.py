@@ -33,13 +33,13 @@ from ragstone.agreement.queueing.queue import (
     write_queue,
 )
 from ragstone.config.python_function import names_function
+from ragstone.document.html import render_blocks
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.judging.judge import Judge
 from ragstone.judging.variant import load_judge
 from ragstone.records import Answer, Document, Judgement, Label, Question
 from ragstone.report.card import card_document, title
 from ragstone.report.corrected import halving, labelled_share
-from ragstone.report.render.html import render_blocks
 from ragstone.serve.requests import AnyRequest
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.formats import READERS

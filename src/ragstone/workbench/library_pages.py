@@ -11,6 +11,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.agreement.card import ReportCard
+from ragstone.document.html import render_blocks
 from ragstone.errors import ConfigError, nearest
 from ragstone.flows.develop.judge_files import FOLDER, versions
 from ragstone.judging import Judge, judge_names, load_judge
@@ -19,7 +20,6 @@ from ragstone.records import Question
 from ragstone.report.card import contained, words_of_cards
 from ragstone.report.certificate import certified_blocks
 from ragstone.report.certificate_words import headline
-from ragstone.report.render.html import render_blocks
 from ragstone.serve.problems import RefusedRequest
 from ragstone.serve.requests import AnyRequest
 from ragstone.tables import read_rows

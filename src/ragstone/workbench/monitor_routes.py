@@ -10,6 +10,7 @@ from litestar import Response, get
 
 from ragstone.assistant.api.state import WithState
 from ragstone.config import Settings
+from ragstone.document.html import policy_in
 from ragstone.flows.watch.watching import look_of, utc_today
 from ragstone.monitor.charts import drawn_metrics
 from ragstone.monitor.gaps import load_gaps
@@ -17,7 +18,6 @@ from ragstone.monitor.look import Open, low_in
 from ragstone.monitor.page import render_monitor, render_questions
 from ragstone.monitor.showing import ExchangeFilter
 from ragstone.monitor.store import MonitorStore, has_store
-from ragstone.report.render.html import policy_in
 from ragstone.serve.problems import RefusedRequest
 from ragstone.serve.requests import AnyRequest
 from ragstone.stages.judge import load_judges

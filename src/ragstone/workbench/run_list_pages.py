@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from litestar import Response, get
 from litestar.params import FromQuery
 
+from ragstone.document.html import draw, render_blocks
+from ragstone.document.numbers import one_line
 from ragstone.errors import DataError
 from ragstone.experiments.run_settings import differing_settings
-from ragstone.report.render.html import draw, render_blocks
 from ragstone.report.run_trend import RunStep, trend_chart
-from ragstone.report.wording import one_line
 from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench
 from ragstone.workbench.frame import page

@@ -10,6 +10,17 @@ from litestar import Response, get
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery
 
+from ragstone.document.blocks import ReportDocument
+from ragstone.document.html import (
+    charts_in,
+    draw,
+    policy_in,
+    render_blocks,
+    render_page,
+    safe,
+    script_json,
+)
+from ragstone.document.numbers import count, usd
 from ragstone.engine.progress_file import Life, RunProgress, read_progress
 from ragstone.errors import RagstoneError
 from ragstone.experiments.compared import Comparison
@@ -22,23 +33,13 @@ from ragstone.report.benches.judges import judge_bench_document, read_judge_benc
 from ragstone.report.benches.languages import read_study, study_document
 from ragstone.report.benches.retrievers import bench_document, read_leaderboard
 from ragstone.report.compare import comparison_document
-from ragstone.report.document import ReportDocument
 from ragstone.report.embedded import CallShown, ColumnView, spelled_out
 from ragstone.report.joining import OpenedRows, columns_of
 from ragstone.report.page import render_run
-from ragstone.report.render.html import (
-    charts_in,
-    draw,
-    policy_in,
-    render_blocks,
-    render_page,
-    safe,
-    script_json,
-)
 from ragstone.report.run import Run, read_run
 from ragstone.report.run_report import made_blocks, number_blocks
 from ragstone.report.summary import RunSummary
-from ragstone.report.wording import STATUS_WORDS, caution, count, usd
+from ragstone.report.wording import STATUS_WORDS, caution
 from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.bare_files import shown_place
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench

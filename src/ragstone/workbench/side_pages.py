@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from litestar import Response, get
 
+from ragstone.document.numbers import interval, number
 from ragstone.errors import DataError
-from ragstone.report.wording import interval, number
 from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench, Workbench
 from ragstone.workbench.frame import AtPerson, page, query_of

@@ -9,6 +9,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
 from ragstone.config import Settings, choose
+from ragstone.document.html import render_blocks
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.flows.develop.developing import draft_as_run
@@ -18,7 +19,6 @@ from ragstone.flows.try_.trying import MOST_ROWS, TrialTask, forecast_trial, tri
 from ragstone.judging import Judge
 from ragstone.llm import parse_caps
 from ragstone.records import NO_MODEL
-from ragstone.report.render.html import render_blocks
 from ragstone.report.trial import trial_document
 from ragstone.report.wording import asked_line
 from ragstone.serve.requests import AnyRequest

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 from tests.support.judged_runs import answers, judged, questions, rankings
 
+from ragstone.document.markdown import render_markdown
 from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.compared import Gate
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import compare_judged
 from ragstone.records import Answer, Context
 from ragstone.report.compare import comparison_document, unknown_told
-from ragstone.report.render.markdown import render_markdown
 
 RIGHT_TO_WRONG, WRONG_TO_RIGHT, STAY = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 

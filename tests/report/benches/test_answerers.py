@@ -5,6 +5,7 @@ from tests.support.answer_rows import board_of, cell, grid_of, judged, questions
 from tests.support.golden import check_golden
 
 from ragstone.agreement.judge_board import LeftOutCell
+from ragstone.document.scatter import Point, draw_shares
 from ragstone.errors import DataError
 from ragstone.report.benches.answerer_words import bests, contrast_told, kinds_told, role_told
 from ragstone.report.benches.answerers import (
@@ -15,7 +16,6 @@ from ragstone.report.benches.answerers import (
     priced_condition,
     read_answer_bench,
 )
-from ragstone.report.scatter import Point, draw_shares
 
 
 def rows_of(name, n_right, *, n_refused=0, **keys):

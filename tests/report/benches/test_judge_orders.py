@@ -4,10 +4,10 @@ from tests.support.judged_cells import board_of, cell, judged
 from tests.support.system_sheets import sheet_of
 
 from ragstone.agreement.system_orders import order_systems, orders_elsewhere
+from ragstone.document.blocks import ReportDocument
 from ragstone.flows.bench_judges.choice import choose
 from ragstone.flows.bench_judges.use_cases import compare_boards
 from ragstone.report.benches.judge_orders import conclusions, order_blocks
-from ragstone.report.document import ReportDocument
 
 HUMAN = [0, 1] * 20
 PEOPLE = [[1, at % 2, 0] for at in range(10)]

@@ -4,6 +4,8 @@ from tests.report.surfaces import page_text, shown
 from tests.support.judged_cells import board_of, cell, judged, spent
 
 from ragstone.agreement.judge_board import LeftOutCell
+from ragstone.document.html import render_page
+from ragstone.document.scatter import Point, draw_scatter
 from ragstone.errors import DataError
 from ragstone.flows.bench_judges.choice import choose
 from ragstone.report.benches.judges import (
@@ -17,8 +19,6 @@ from ragstone.report.benches.judges import (
     read_judge_bench,
     recommendation,
 )
-from ragstone.report.render.html import render_page
-from ragstone.report.scatter import Point, draw_scatter
 
 HUMAN = [0, 1] * 40
 

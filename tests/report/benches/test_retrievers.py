@@ -4,12 +4,12 @@ import pytest
 from tests.report.surfaces import page_text, shown
 
 from ragstone.config import ChunkSection
+from ragstone.document.html import charts_in
 from ragstone.errors import DataError
 from ragstone.experiments.leaderboard import Configuration, FailedConfiguration, Timing
 from ragstone.flows.bench_retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.report.benches.retrievers import BenchSummary, bench_document, draw, read_leaderboard
-from ragstone.report.render.html import charts_in
 from ragstone.report.summary import Calls
 from ragstone.retrieval.evaluate import measure_cut
 

@@ -5,9 +5,9 @@ import pytest
 
 from ragstone.agreement.judge_board import JudgingSpent
 from ragstone.agreement.suite.cards import ChangeFlips, KindAgreement, SuiteCard
+from ragstone.document.blocks import Cell, Paragraph, Table
 from ragstone.records import NO_MODEL
 from ragstone.report.benches.suite import SuiteSummary, suite_document, time_for_1000
-from ragstone.report.document import Cell, Paragraph, Table
 from ragstone.statistics import Estimate
 
 SHARE = Estimate(value=0.75, low=0.6, high=0.86, n=40, method="wilson", level=0.95)

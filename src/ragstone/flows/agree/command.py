@@ -132,11 +132,11 @@ def _tell(
     json: bool,
 ) -> None:
     """Show the cards, the corrected means and the languages, and write the page that was asked for."""
+    from ragstone.document.html import write_page
+    from ragstone.document.terminal import render_terminal
     from ragstone.report.card import card_document, cards_document
     from ragstone.report.corrected import corrected_document
     from ragstone.report.parity import parity_document, with_parity
-    from ragstone.report.render.html import write_page
-    from ragstone.report.render.terminal import render_terminal
 
     parity = [parity_document(languages.parity, languages.untold)] if languages.parity else []
     if page:

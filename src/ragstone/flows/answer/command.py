@@ -106,9 +106,9 @@ def _converse(
     settings: "Settings", plan: "UserPlan", output: str, asking: Asking, *, like: Path | None
 ) -> "AnswerSummary":
     """Let simulated users talk to the application, and show what became of it."""
+    from ragstone.document.terminal import render_terminal
     from ragstone.flows.answer.answering import converse_to_file
     from ragstone.report.conversations import conversations_document
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.stages.users import forecast_users
 
     asking.tell_forecast(lambda: forecast_users(plan, settings), output)

@@ -8,6 +8,7 @@ import msgspec
 
 from ragstone.agreement.attack_rates import Aim
 from ragstone.config import Settings, choose, load_settings
+from ragstone.document.html import write_page
 from ragstone.engine.local import run_sync
 from ragstone.engine.output import make_folder
 from ragstone.engine.progress import Progress, silent
@@ -24,7 +25,6 @@ from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.report.attack import ATTACK, AttackSummary, JudgeAttacked, attack_document
-from ragstone.report.render.html import write_page
 from ragstone.report.wording import statuses
 from ragstone.stages.judge import AnyJudge, judge_rows, load_judges
 from ragstone.tables import check_output, held, read_rows, write_rows

@@ -8,6 +8,7 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import AnswerSection, BenchSection, RunSection, Settings
+from ragstone.document.html import write_page
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
@@ -38,7 +39,6 @@ from ragstone.llm.stub_reply import ASSUMPTION
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_document
 from ragstone.report.benches.judges import BENCH
-from ragstone.report.render.html import write_page
 from ragstone.report.wording import plural
 from ragstone.retrieval.relevance import missing_documents
 from ragstone.stages.calibrate import cards_of_sheet

@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.agreement.judge_board import JudgeCell, JudgingSpent, LeftOutCell
 from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
+from ragstone.document.html import write_page
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
@@ -24,7 +25,6 @@ from ragstone.llm import Ask, CallFailed, Prompt, Reply, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
-from ragstone.report.render.html import write_page
 from ragstone.stages.forecasting import sample_of
 from ragstone.stages.judge import judge_context, judge_rows
 from ragstone.tables import read_rows, write_rows

@@ -17,6 +17,7 @@ from ragstone.agreement.suite.rows import (
     suite_rows,
 )
 from ragstone.config import JudgesBench, Settings, choose, load_settings
+from ragstone.document.html import write_page
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
@@ -32,7 +33,6 @@ from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, count_statuses
 from ragstone.report.benches.suite import SUITE, SuiteSummary, suite_document
-from ragstone.report.render.html import write_page
 from ragstone.tables import write_rows
 from ragstone.version import __version__
 

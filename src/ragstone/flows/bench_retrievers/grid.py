@@ -20,6 +20,7 @@ from ragstone.config import (
 )
 from ragstone.corpus.ingest import Corpus
 from ragstone.dataset.placing import PlacedEvidence, place_evidence
+from ragstone.document.html import write_page
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
@@ -33,7 +34,6 @@ from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.benches.retrievers import LEADERBOARD, BenchSummary, bench_document
-from ragstone.report.render.html import write_page
 from ragstone.retrieval.evaluate import measure_cut
 from ragstone.retrieval.informative import score_quality
 from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import AgreeSection, BenchSection, JudgeSection, Settings
+from ragstone.document.html import write_page
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
@@ -48,7 +49,6 @@ from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.report.benches.languages import STUDY, FailedRetriever, StudySummary, study_document
-from ragstone.report.render.html import write_page
 from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.retrieval.rerank import asks_a_model
 from ragstone.retrieval.search import RETRIEVERS, build_search, searches_chunks

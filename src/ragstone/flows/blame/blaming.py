@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings, choose, load_settings
+from ragstone.document.numbers import number
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, SessionOptions, forecast_of, open_session
@@ -22,7 +23,7 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement
 from ragstone.report.blame import BLAME, CAUSES, BlameSummary, digests
 from ragstone.report.page import write_markdown, write_report
-from ragstone.report.wording import number, plural
+from ragstone.report.wording import plural
 from ragstone.tables import held, write_rows
 from ragstone.tables.storage import put_bytes
 from ragstone.version import __version__

@@ -176,9 +176,9 @@ def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
     Raises typer.Exit as the calls demand, and with 5 for an empty set and, under --strict, for one that is
     not whole.
     """
+    from ragstone.document.terminal import render_terminal
     from ragstone.report.certificate import certificate_document
     from ragstone.report.certificate_words import what_was_lost
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.report.wording import asked_line
 
     if asking.json:

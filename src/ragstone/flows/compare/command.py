@@ -11,8 +11,8 @@ from ragstone.console.options import AsJson, Bounds
 from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
+    from ragstone.document.blocks import ReportDocument
     from ragstone.experiments.compared import Comparison
-    from ragstone.report.document import ReportDocument
 
 EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
 
@@ -139,8 +139,8 @@ def _tell(found: "Comparison", output: Path | None, *, gated: bool, json: bool) 
 
 
 def _show(found: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
-    from ragstone.report.render.html import put_page, render_page
-    from ragstone.report.render.markdown import render_markdown
+    from ragstone.document.html import put_page, render_page
+    from ragstone.document.markdown import render_markdown
 
     if output:
         as_page = output.suffix.lower() in (".html", ".htm")

@@ -5,13 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.errors import DataError
-from ragstone.experiments.run_settings import run_settings
-from ragstone.flows.compare.comparing import Source, read_judged
-from ragstone.flows.compare.matching import JudgedRun
-from ragstone.judging import MetricSummary, question_clusters, summarise
-from ragstone.records import Judgement
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -22,7 +16,14 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
-from ragstone.report.wording import count, judge_name, one_line, plural
+from ragstone.document.numbers import count, one_line
+from ragstone.errors import DataError
+from ragstone.experiments.run_settings import run_settings
+from ragstone.flows.compare.comparing import Source, read_judged
+from ragstone.flows.compare.matching import JudgedRun
+from ragstone.judging import MetricSummary, question_clusters, summarise
+from ragstone.records import Judgement
+from ragstone.report.wording import judge_name, plural
 from ragstone.version import __version__
 
 LONGEST_SETTING = 30

@@ -144,8 +144,8 @@ def _gguf_cells(entry: "GgufEntry") -> list[str]:
 
 
 def _card_cells(card: "SuiteCard") -> list[str]:
+    from ragstone.document.numbers import with_ends
     from ragstone.report.benches.suite import FIT
-    from ragstone.report.wording import with_ends
 
     kinds = (f"{one.kind} {with_ends(one.found)}" for one in card.kinds if one.found)
     told = f"{card.judge}: {FIT[card.better_than_baseline]}; {', '.join(kinds)}; {card.n_rows:,} rows"

@@ -3,12 +3,12 @@
 from pathlib import Path
 from shlex import quote
 
+from ragstone.document.html import put_page
 from ragstone.errors import DataError
 from ragstone.judging import summarise
 from ragstone.judging.savings import cascade_savings
 from ragstone.records import Answer, Judgement
 from ragstone.report.page import render_run
-from ragstone.report.render.html import put_page
 from ragstone.report.run import Run, by_question
 from ragstone.stages.notes import judgements_alone
 from ragstone.tables import read_rows

@@ -101,8 +101,8 @@ def parse_tags(given: list[str]) -> dict[str, str]:
 def _tell(summary: "RetrieveSummary", json: bool) -> None:
     import msgspec
 
+    from ragstone.document.terminal import render_terminal
     from ragstone.flows.retrieve.failed import failed_blocks
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.report.retrieval import retrieval_document
     from ragstone.report.wording import asked_line
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ragstone.document.blocks import Block, Column, Heading, Made, table_of
+from ragstone.document.numbers import count, one_line
 from ragstone.records import Question, Ranking
-from ragstone.report.document import Block, Column, Heading, Made, table_of
-from ragstone.report.wording import count, one_line
 from ragstone.retrieval.evaluate import QueryMeasures, ranked_documents
 from ragstone.retrieval.measures import Grades
 from ragstone.retrieval.relevance import relevant_documents

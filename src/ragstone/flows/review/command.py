@@ -69,9 +69,9 @@ def review(
 
 
 def _tell(made: "ReviewedSet", output: Path, *, json: bool) -> None:
+    from ragstone.document.terminal import render_terminal
     from ragstone.report.certificate import certificate_document
     from ragstone.report.certificate_words import review_sentences
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.report.wording import plural
 
     if json:

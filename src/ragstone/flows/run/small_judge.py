@@ -23,9 +23,9 @@ def show_small_judge(settings: Settings) -> None:
     Where the model is not installed or fails, say why: it is an example, and the demo is complete without.
     """
     from ragstone.agreement.grading import report_cards
+    from ragstone.document.blocks import Block, Heading, Paragraph, ReportDocument
+    from ragstone.document.terminal import render_terminal
     from ragstone.report.card import title
-    from ragstone.report.document import Block, Heading, Paragraph, ReportDocument
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.report.wording import labelled
     from ragstone.stages.api import judge
     from ragstone.version import __version__

@@ -1,8 +1,9 @@
 """What a look at a log has done, in lines of a terminal: rows read, exchanges judged."""
 
+from ragstone.document.numbers import count
 from ragstone.monitor.look import WatchSummary
 from ragstone.monitor.reading import ReadCounts
-from ragstone.report.wording import count, plural
+from ragstone.report.wording import plural
 
 
 def read_lines(read: ReadCounts) -> list[str]:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 
 from ragstone.config import Condition
+from ragstone.document.blocks import Block, Heading, Listing, Paragraph
+from ragstone.document.numbers import count, interval, number, seconds, usd, with_ends
 from ragstone.experiments.answer_board import (
     AnswerBoard,
     AnswerSpent,
@@ -18,8 +20,7 @@ from ragstone.experiments.answer_board import (
     short_model,
 )
 from ragstone.records import NO_MODEL
-from ragstone.report.document import Block, Heading, Listing, Paragraph
-from ragstone.report.wording import count, interval, number, plural, seconds, statuses, usd, with_ends
+from ragstone.report.wording import plural, statuses
 from ragstone.statistics import Estimate, negated
 
 MEASURES = (

@@ -6,6 +6,36 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Condition
+from ragstone.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Dots,
+    Drawing,
+    Fold,
+    Heading,
+    Listing,
+    Made,
+    Notes,
+    Pairs,
+    Paragraph,
+    ReportDocument,
+    SurfacePart,
+    Table,
+    dot,
+    estimated,
+    table_of,
+)
+from ragstone.document.numbers import count, counted, interval, number, seconds, usd
+from ragstone.document.scatter import (
+    Point,
+    ScatterChart,
+    decade_s,
+    decade_usd,
+    draw_scatter,
+    draw_shares,
+    point,
+)
 from ragstone.experiments.answer_board import (
     AnswerBoard,
     AnswerPlace,
@@ -44,47 +74,8 @@ from ragstone.report.benches.answerer_words import (
 )
 from ragstone.report.benches.judges import BENCH, NOT_EQUAL
 from ragstone.report.benches.retrievers import not_measured, verdict
-from ragstone.report.document import (
-    Block,
-    Cell,
-    Column,
-    Dots,
-    Drawing,
-    Fold,
-    Heading,
-    Listing,
-    Made,
-    Notes,
-    Pairs,
-    Paragraph,
-    ReportDocument,
-    SurfacePart,
-    Table,
-    dot,
-    estimated,
-    table_of,
-)
-from ragstone.report.scatter import (
-    Point,
-    ScatterChart,
-    decade_s,
-    decade_usd,
-    draw_scatter,
-    draw_shares,
-    point,
-)
 from ragstone.report.summary import Calls, read_numbers
-from ragstone.report.wording import (
-    asked_line,
-    count,
-    counted,
-    interval,
-    listed,
-    number,
-    plural,
-    seconds,
-    usd,
-)
+from ragstone.report.wording import asked_line, listed, plural
 from ragstone.statistics import Estimate
 from ragstone.tables.shown import Displayed
 

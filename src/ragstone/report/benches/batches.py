@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from ragstone.document.blocks import Block, Chart, Column, Heading, Made, Paragraph, table_of
+from ragstone.document.numbers import count, interval, number
 from ragstone.experiments.leaderboard import Leaderboard, Standing
 from ragstone.report.charts import SHOWN_SYSTEMS, Spec, axis_ends, band_layers
-from ragstone.report.document import Block, Chart, Column, Heading, Made, Paragraph, table_of
-from ragstone.report.wording import count, interval, number, plural
+from ragstone.report.wording import plural
 
 PAGE = "report.html and --json"
 HEIGHT = 240  # pixels

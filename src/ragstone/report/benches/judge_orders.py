@@ -15,7 +15,7 @@ from ragstone.agreement.system_orders import (
     SystemOrder,
     SystemOrders,
 )
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -27,7 +27,8 @@ from ragstone.report.document import (
     means,
     table_of,
 )
-from ragstone.report.wording import count, number, plural, tau_told, with_left_out
+from ragstone.document.numbers import count, number
+from ragstone.report.wording import plural, tau_told, with_left_out
 from ragstone.statistics import Estimate
 
 MOST_PAIRS = 12  # rows of a table where there is little room; a page has all

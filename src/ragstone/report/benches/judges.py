@@ -19,11 +19,7 @@ from ragstone.agreement.judge_board import (
     WorthAsking,
 )
 from ragstone.agreement.suite.cards import SuiteCard
-from ragstone.llm.account import sum_usd
-from ragstone.records import NO_MODEL
-from ragstone.report.benches.judge_orders import order_blocks
-from ragstone.report.benches.retrievers import not_measured, verdict
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -41,21 +37,14 @@ from ragstone.report.document import (
     means,
     table_of,
 )
-from ragstone.report.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
+from ragstone.document.numbers import count, counted, number, seconds, usd, with_ends
+from ragstone.document.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
+from ragstone.llm.account import sum_usd
+from ragstone.records import NO_MODEL
+from ragstone.report.benches.judge_orders import order_blocks
+from ragstone.report.benches.retrievers import not_measured, verdict
 from ragstone.report.summary import Calls, read_numbers
-from ragstone.report.wording import (
-    asked_line,
-    count,
-    counted,
-    listed,
-    number,
-    plural,
-    seconds,
-    statuses,
-    usd,
-    with_ends,
-    with_left_out,
-)
+from ragstone.report.wording import asked_line, listed, plural, statuses, with_left_out
 from ragstone.statistics import Estimate, negated
 from ragstone.tables.shown import Displayed
 

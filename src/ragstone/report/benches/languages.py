@@ -6,19 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.experiments.languages import (
-    ALL,
-    OWN,
-    AnsweringCost,
-    AxisVerdict,
-    IndexAnswer,
-    LanguageCell,
-    LanguageOverlap,
-    LanguageVerdict,
-    StatementCounts,
-    WrongAnswer,
-)
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -37,9 +25,22 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
+from ragstone.document.numbers import count, interval, number, usd
+from ragstone.experiments.languages import (
+    ALL,
+    OWN,
+    AnsweringCost,
+    AxisVerdict,
+    IndexAnswer,
+    LanguageCell,
+    LanguageOverlap,
+    LanguageVerdict,
+    StatementCounts,
+    WrongAnswer,
+)
 from ragstone.report.overlap import overlap_table
 from ragstone.report.summary import Calls, read_numbers
-from ragstone.report.wording import asked_line, count, interval, made_of, number, plural, usd
+from ragstone.report.wording import asked_line, made_of, plural
 from ragstone.tables.shown import Displayed
 
 STUDY = "languages.json"

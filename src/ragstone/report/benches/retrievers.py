@@ -5,15 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.experiments.leaderboard import (
-    Differing,
-    FoundByConfiguration,
-    Leaderboard,
-    Standing,
-    Timing,
-)
-from ragstone.report.benches.batches import batch_blocks
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -34,21 +26,19 @@ from ragstone.report.document import (
     means,
     table_of,
 )
-from ragstone.report.retrieval import score_blocks, scores_told
-from ragstone.report.scatter import ScatterChart, decade_s, draw_scatter, point
-from ragstone.report.summary import Calls, read_numbers
-from ragstone.report.wording import (
-    asked_line,
-    count,
-    counted,
-    made_of,
-    number,
-    one_line,
-    plural,
-    seconds,
-    with_ends,
-    with_left_out,
+from ragstone.document.numbers import count, counted, number, one_line, seconds, with_ends
+from ragstone.document.scatter import ScatterChart, decade_s, draw_scatter, point
+from ragstone.experiments.leaderboard import (
+    Differing,
+    FoundByConfiguration,
+    Leaderboard,
+    Standing,
+    Timing,
 )
+from ragstone.report.benches.batches import batch_blocks
+from ragstone.report.retrieval import score_blocks, scores_told
+from ragstone.report.summary import Calls, read_numbers
+from ragstone.report.wording import asked_line, made_of, plural, with_left_out
 from ragstone.statistics import Estimate, negated
 from ragstone.statistics.paired import BoardPlace
 from ragstone.tables.shown import Displayed

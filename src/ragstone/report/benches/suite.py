@@ -7,10 +7,7 @@ import msgspec
 from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.agreement.suite.cards import SuiteCard
 from ragstone.agreement.suite.rows import CHANGES, Labeller
-from ragstone.records import NO_MODEL
-from ragstone.report.benches.judges import NOTHING, usd_for_1000
-from ragstone.report.benches.retrievers import not_measured
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -23,8 +20,12 @@ from ragstone.report.document import (
     estimated,
     table_of,
 )
+from ragstone.document.numbers import count
+from ragstone.records import NO_MODEL
+from ragstone.report.benches.judges import NOTHING, usd_for_1000
+from ragstone.report.benches.retrievers import not_measured
 from ragstone.report.summary import Calls
-from ragstone.report.wording import asked_line, count, plural, statuses
+from ragstone.report.wording import asked_line, plural, statuses
 from ragstone.tables.shown import Displayed
 
 SUITE = "suite.json"

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ragstone.config import shipped
-from ragstone.errors import explaining
-from ragstone.report import wording
-from ragstone.report.document import (
+from ragstone.document import numbers
+from ragstone.document.blocks import (
     Block,
     Cell,
     Chart,
@@ -28,6 +27,7 @@ from ragstone.report.document import (
     flat,
     told,
 )
+from ragstone.errors import explaining
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -183,7 +183,7 @@ def _digest(text: str) -> str:
 
 def asset(name: str) -> str:
     """Return a file of the folder template."""
-    return shipped("ragstone.report", "template", name).read_text("utf-8")
+    return shipped("ragstone.document", "template", name).read_text("utf-8")
 
 
 @cache
@@ -198,7 +198,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    words = {name: value for name, value in vars(wording).items() if callable(value)}
+    words = {name: value for name, value in vars(numbers).items() if callable(value)}
     made.globals.update(words, tones=TONES, grid_of=grid_of, told=told)
     return made
 
@@ -258,7 +258,7 @@ def draw(charts: Sequence[Chart]) -> DrawnChart:
 @cache
 def libraries() -> tuple[str, ...]:
     """Return the scripts that charts.js needs, in the order in which they run."""
-    texts = [shipped("ragstone.report", "vendor", name).read_text("utf-8") for name in LIBRARIES]
+    texts = [shipped("ragstone.document", "vendor", name).read_text("utf-8") for name in LIBRARIES]
     *plain, interpreter = (re.sub(r"\n?//# sourceMappingURL=\S*\s*$", "", text) for text in texts)
     inside = EXPORT.sub("", IMPORT.sub(r"const {\1} = vega;", interpreter))
     return (*plain, f"globalThis.vegaInterpreter = (() => {{\n{inside}\nreturn expression;\n}})();")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ragstone.document.blocks import Dot, Dots, ReportDocument
+from ragstone.document.numbers import number
+from ragstone.document.terminal import render_terminal
 from ragstone.errors import harmless
-from ragstone.report.document import Dot, Dots, ReportDocument
-from ragstone.report.render.terminal import render_terminal
-from ragstone.report.wording import number
 from ragstone.tables.shown import Bundle
 
 if TYPE_CHECKING:

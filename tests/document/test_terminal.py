@@ -1,7 +1,7 @@
 import pytest
 from tests.report.surfaces import document, every_block, shown
 
-from ragstone.report.document import Cell, Column, Listing, Notes, Paragraph, Table
+from ragstone.document.blocks import Cell, Column, Listing, Notes, Paragraph, Table
 
 
 def test_notes_come_last_and_what_was_asked_ends_it():

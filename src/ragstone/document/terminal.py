@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Column,
@@ -19,7 +19,7 @@ from ragstone.report.document import (
     Tone,
     flat,
 )
-from ragstone.report.wording import count
+from ragstone.document.numbers import count
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType

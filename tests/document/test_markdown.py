@@ -2,8 +2,8 @@ import pytest
 from tests.report.surfaces import document, every_block_and_chart
 from tests.report.test_page import EVIL
 
-from ragstone.report.document import Cell, Column, Fold, Notes, Paragraph, Table
-from ragstone.report.render.markdown import render_markdown
+from ragstone.document.blocks import Cell, Column, Fold, Notes, Paragraph, Table
+from ragstone.document.markdown import render_markdown
 
 
 def test_tables_folds_and_notes_stand_as_github_knows_them():

@@ -4,8 +4,8 @@ import pytest
 from tests.report.surfaces import every_block, every_block_and_chart
 from tests.report.test_page import EVIL, Page, without_style_and_script
 
-from ragstone.report.document import Block, Cell, Column, Heading, Notes, Paragraph, Table
-from ragstone.report.render.html import render_blocks, render_page
+from ragstone.document.blocks import Block, Cell, Column, Heading, Notes, Paragraph, Table
+from ragstone.document.html import render_blocks, render_page
 
 
 def test_page_names_nothing_outside_itself_and_runs_no_script():

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from ragstone.report.wording import interval, number
+from ragstone.document.numbers import interval, number
 from ragstone.statistics import Estimate
 
 if TYPE_CHECKING:
-    from ragstone.report.scatter import ScatterChart
+    from ragstone.document.scatter import ScatterChart
 
 Where = Literal["everywhere", "page", "terminal"]
 Tone = Literal["", "strong", "muted", "lead", "outcome", "warn", "good", "bad", "best", "open"]

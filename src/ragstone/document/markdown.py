@@ -6,8 +6,7 @@ Whatever comes from outside stands as plain text: it sets no markup, mentions no
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ragstone.errors import harmless
-from ragstone.report.document import (
+from ragstone.document.blocks import (
     Block,
     Cell,
     Chart,
@@ -27,6 +26,7 @@ from ragstone.report.document import (
     Table,
     flat,
 )
+from ragstone.errors import harmless
 
 LONGEST_CELL = 200
 SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")

@@ -1,1 +1,0 @@
-"""A document -> what a surface shows of it: one function each."""
