@@ -275,8 +275,11 @@ def test_own_files_are_judged_labelled_imported_and_ingested_as_the_docs_say(new
     works("import", "exchanges.jsonl", "--conversations", "-o", "gathered", says=["2 conversations in"])
     gathered = ["judge", "gathered/conversations.jsonl", "--judge", "no_refusal"]
     works(*gathered, *turns, says=["4 of 4"])
-    columns = ["--column", "question=Frage des Kunden", "--column", "reference=Musterlösung"]
-    works("import", "latin.csv", *columns, "-o", "set", says=["12 questions from", "12 with a reference"])
+    works(
+        "import", "latin.csv", "-o", "asked", says=["12 questions from", "`Frage des Kunden` as the question"]
+    )
+    reference = ["--column", "reference=Musterlösung"]  # `Antwort des Bots` is as near
+    works("import", "latin.csv", *reference, "-o", "set", says=["12 questions", "12 with a reference"])
     works("ingest", "manuals", code=2, says=["pip install 'ragstone["])
     works("ingest", "manuals", "--without-extras", "-o", "d.jsonl", says=["1 document in", "1 .xlsx"])
     works("new", "mine", says=["Next: cd mine && ragstone run"])

@@ -128,6 +128,13 @@ def with_guesses(plan: ColumnPlan, raw: Mapping[str, Any], row_type: type) -> Co
     return ColumnPlan(plan.fields | {field: (column,) for column, field in guesses.items()}, guesses)
 
 
+def guesses_text(where: object, guesses: Mapping[str, str]) -> str:
+    """Return what is said of near names that were taken. where: the file. guesses: column -> field."""
+    using = ", ".join(f"`{column}` as the {field}" for column, field in guesses.items())
+    field = next(iter(guesses.values())) if len(guesses) == 1 else "FIELD"
+    return f"{where}: using column {using}. Change it with --column {field}=NAME."
+
+
 def find_column(column: str, there: Collection[str]) -> str | None:
     """Return the column that a user means: so spelled, else in another case, else a path into objects."""
     if column in there:

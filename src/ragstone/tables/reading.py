@@ -23,6 +23,7 @@ from ragstone.tables.columns import (
     UnknownWord,
     as_number,
     find_column,
+    guesses_text,
     plan_columns,
     to_canonical,
     with_guesses,
@@ -312,9 +313,7 @@ class _RowReader(Generic[RowT]):
             self._check_there(plan, raw)
         new = {column: field for column, field in plan.guesses.items() if column not in self._guessed}
         if new:
-            using = ", ".join(f"`{column}` as the {field}" for column, field in new.items())
-            field = next(iter(new.values())) if len(new) == 1 else "FIELD"
-            LOG.warning("%s: using column %s. Change it with --column %s=NAME.", self._where, using, field)
+            LOG.warning("%s", guesses_text(self._where, new))
             self._guessed |= new.keys()
         self._plans[tuple(raw)] = plan
         return plan

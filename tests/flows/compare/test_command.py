@@ -1,6 +1,7 @@
 """`ragstone compare`: what it prints, how it ends, and what it refuses."""
 
 import json
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -341,3 +342,31 @@ def test_a_run_and_its_copy_differ_in_no_score_and_what_may_be_hidden_is_said(tm
     text = shown(comparison_document(api.compare(tmp_path / "a.jsonl", tmp_path / "b.jsonl")))
     assert "No score differs in correctness (a difference of up to" in text
     assert "annot tell whether B differs" not in text
+
+
+def test_what_python_functions_return_is_compared_as_its_folder_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(
+        "q.jsonl", [Question(id="1", question="When is wheat sown?", reference="In October.")], Question
+    )
+    Path("d.jsonl").write_text('{"id": "d", "text": "Wheat is sown in October."}\n')
+    settings = (
+        '[run]\nname = "NAME"\n[questions]\npath = "q.jsonl"\n[documents]\npaths = ["d.jsonl"]\n'
+        '[answer]\nsystem = "extractive"\n[judge]\njudges = ["containment"]\n'
+    )
+    summaries = []
+    for name in ("a", "b"):
+        Path(f"{name}.toml").write_text(settings.replace("NAME", name))
+        summaries.append(api.run(f"{name}.toml"))
+    by_folder = api.compare("runs/a", "runs/b")
+    assert api.compare(*summaries) == by_folder
+    assert api.compare(api.read_run("runs/a"), summaries[1]) == by_folder
+    with pytest.raises(DataError, match="A and B are the same run"):
+        api.compare(summaries[0], "runs/a")
+    shutil.move("runs/b", "runs/a-copy")
+    with pytest.raises(DataError, match=r"'b'.* hold no rows to compare, and runs/b is not there\. Name"):
+        api.compare(*summaries)
+    shutil.move("runs/a-copy", "runs/b")
+    other = msgspec.structs.replace(summaries[0], name="b", version="0")
+    with pytest.raises(DataError, match="runs/b is another run"):
+        api.compare(summaries[0], other)

@@ -8,6 +8,8 @@ from ragstone import ConfigError, DataError
 from ragstone.flows.import_.importing import import_set
 from ragstone.flows.import_.rows import parse_columns
 from ragstone.flows.import_.sheets import open_sheet
+from ragstone.records import Question
+from ragstone.tables import read_rows
 
 CSV = "Nr,Frage,Antwort,Thema\n1,Wann wird Weizen gesät?,Im Oktober.,Getreide\n2,Wie tief?,4 cm.,Getreide\n"
 GERMAN = {"id": "Nr", "question": "Frage", "reference": "Antwort", "tags.topic": "Thema"}
@@ -173,7 +175,36 @@ def test_a_column_that_is_not_there_is_an_error_that_names_those_that_are(write,
 
 def test_without_a_question_column_the_error_says_what_to_do(write):
     with pytest.raises(DataError, match=r"no question was imported(.|\n)*--column question=COLUMN"):
-        import_set(write("q.csv", CSV))
+        import_set(write("q.csv", "Nr;Spalte\n1;Wann wird Weizen gesät?\n"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "field"),
+    [
+        ("Frage des Kunden;Thema", "Wann?;Saat", "question"),
+        ("Pregunta del cliente;Tema", "¿Cuándo?;Siembra", "question"),
+        ("question;Musterlösung", "Wann?;Oktober", "reference"),
+        ("question;Anwser", "Wann?;Oktober", "reference"),
+    ],
+)
+def test_near_names_are_taken_and_told_as_where_questions_are_read(write, caplog, columns, row, field):
+    path = write("q.csv", f"{columns}\n{row}\n{row.replace('?', ' nicht?')}\n")
+    imported = import_set(path).questions
+    read = list(read_rows(path, Question))
+    assert [(one.id, one.question, one.reference) for one in imported] == [
+        (one.id, one.question, one.reference) for one in read
+    ]
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2  # once by each of the two
+    assert told[0] == told[1]
+    assert f"as the {field}" in told[0]
+
+
+def test_a_near_name_is_not_taken_beside_a_known_or_a_chosen_one(write, caplog):
+    known = import_set(write("q.csv", "question;Frage des Kunden\nWann?;Wo?\n")).questions
+    chosen = import_set(write("p.csv", "Frage des Kunden;Text\nWann?;Wo?\n"), columns={"question": "Text"})
+    assert [known[0].question, chosen.questions[0].question] == ["Wann?", "Wo?"]
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,14 @@ from ragstone.experiments.run_settings import RunManifest, read_run_manifest
 from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import EFFECT, compare_judged
 from ragstone.records import Answer, Document, Judgement, Question, Ranking
+from ragstone.report.run import read_summary
+from ragstone.report.summary import RunSummary
 from ragstone.retrieval.relevance import same_documents
 from ragstone.stages.given import rows_in
 from ragstone.tables import parse_rows, read_rows
 
 Place = os.PathLike[str] | str
-Source = Place | Iterable[Judgement | dict[str, Any]]
+Source = Place | RunSummary | Iterable[Judgement | dict[str, Any]]
 RowT = TypeVar("RowT", Answer, Document, Judgement, Question, Ranking)
 
 
@@ -39,8 +41,8 @@ def compare(
 ) -> Comparison:
     """Return what run B is against run A, metric by metric, paired by question; B is the new one.
 
-    a, b: run folders or what `read_run` returns, files of judgements, or judgements. metrics: names of
-    metrics or judges, in place of all that both have; fewer of them leave more power to each. system_a,
+    a, b: run folders, what `run` or `read_run` returns, files of judgements, or judgements. metrics: names
+    of metrics or judges, in place of all that both have; fewer of them leave more power to each. system_a,
     system_b: which system of each, where a run has several; without, systems of equal names are compared,
     else the only one of each. questions: their rows, where the runs hold none: questions of one document
     are not independent. shared: compare the questions that both have, though either has others. margin: how
@@ -51,6 +53,7 @@ def compare(
     Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
     one run compared with itself; ConfigError for a margin or an effect that is none.
     """
+    a, b = _placed(a), _placed(b)
     if _same_place(a, b) and system_a == system_b:
         raise DataError(
             f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
@@ -73,6 +76,7 @@ def compare(
 
 def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:
     """Return a run as far as it is compared. name: of one that is no file. Raises DataError."""
+    source = _placed(source)
     if not isinstance(source, os.PathLike | str):
         rows = parse_rows(source, Judgement)
         name = f"{name} ({len(rows):,} judgements)"
@@ -132,6 +136,21 @@ def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:
     if given is None:
         return []
     return list(read_rows(given, Question) if isinstance(given, Path | str) else given)
+
+
+def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:
+    """Return the folder of a run's numbers, and anything else as it is given. Raises DataError."""
+    if not isinstance(source, RunSummary):
+        return source
+    folder = Path("runs") / source.name
+    there = read_summary(folder) if (folder / "summary.json").is_file() else None
+    if there is None or msgspec.structs.replace(there, bounds_from=source.bounds_from) != source:
+        raise DataError(
+            f"A run's numbers ({source.name!r}) hold no rows to compare, and {folder} "
+            f"{'is another run' if there else 'is not there'}. Name the run's folder, or give what "
+            "ragstone.read_run(FOLDER) returns."
+        )
+    return folder
 
 
 def _same_place(a: Source, b: Source) -> bool:

@@ -6,7 +6,9 @@ and its CSV, whose columns begin with `input_`, `output_` and `metadata_`. Langf
 interface and export.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Set
+from pathlib import Path
 
 import msgspec
 
@@ -27,17 +29,22 @@ from ragstone.flows.import_.rows import (
 )
 from ragstone.flows.import_.sheets import open_sheet
 from ragstone.records import Document, Question
-from ragstone.tables.columns import value_at
+from ragstone.tables.columns import guesses_text, plan_columns, value_at, with_guesses
 from ragstone.tables.formats import read_questions
-from ragstone.tables.names import accepted_names, fold
+from ragstone.tables.names import accepted_names, fields_of, fold
 from ragstone.tables.proposals import PASSAGE
 
+LOG = logging.getLogger(__name__)
+_FIELDS = frozenset(fields_of(Question))
 Prepare = Callable[[Cells], Cells]
 
 
 def read_table(source: Source, options: ImportOptions) -> Iterator[Found]:
-    """Yield the questions of a CSV, TSV, JSONL, JSON or Parquet file; its contexts as documents."""
-    yield from read_prepared(source, options, {})
+    """Yield the questions of a CSV, TSV, JSONL, JSON or Parquet file; its contexts as documents.
+
+    A name that is only near a known one is taken where no other column fits, as `read_rows` does; it is told.
+    """
+    yield from read_prepared(source, options, {}, guess=True)
 
 
 def read_prepared(
@@ -45,15 +52,18 @@ def read_prepared(
     options: ImportOptions,
     columns: Mapping[str, str],
     prepare: Prepare = lambda row: row,
+    *,
+    guess: bool = False,
 ) -> Iterator[Found]:
     """Yield the questions of a table in a tool's columns, and their contexts as documents, each once.
 
     columns: field -> column, unless the options name another for the field. prepare: gives a row its usual
-    shape. A question that names its documents has a corpus already: its contexts stay in `metadata`. A column
-    that says that it holds the document's text (see DOCUMENT) makes that document, under the id named beside.
+    shape. guess: near names are taken. A question that names its documents has a corpus already: its
+    contexts stay in `metadata`. A column that says that it holds the document's text (see DOCUMENT) makes
+    that document, under the id named beside.
     """
     known: dict[str, int] = {}
-    for place, row in asked_rows(source, options, columns, prepare):
+    for place, row in asked_rows(source, options, columns, prepare, guess=guess):
         if not isinstance(row, RowQuestion):
             yield row
             continue
@@ -84,8 +94,12 @@ def asked_rows(
     options: ImportOptions,
     columns: Mapping[str, str],
     prepare: Prepare = lambda row: row,
+    *,
+    guess: bool = False,
 ) -> Iterator[tuple[str, RowQuestion | Found]]:
     """Yield what each row of a table asks, or the remark on why it asks nothing, with the row's place.
+
+    guess: near names are taken, and told.
 
     Raises DataError where a column that the options name is in no row.
     """
@@ -94,6 +108,7 @@ def asked_rows(
     if sheet.columns is not None:
         check_columns(options.columns, seen, source.path)
     usual = {field: column for field, column in columns.items() if field not in options.columns}
+    near = _NearNames(source.path, options.columns) if guess else None
     for number, row in sheet.rows:
         place = sheet.place(number)
         if isinstance(row, str):
@@ -105,12 +120,35 @@ def asked_rows(
             given = {column: value_at(row, column) for column in options.columns.values()}
             prepared = {**prepare(row), **given}
             wanted = {field: column for field, column in usual.items() if column in prepared}
+            wanted |= near.columns_of(prepared) if near else {}
             yield place, question_of(prepared, {**wanted, **options.columns})
         except LeftOut as reason:
             yield place, left_out(place, str(reason))
         except ValueError as mistake:
             yield place, skipped(place, str(mistake))
     check_columns(options.columns, seen, source.path)
+
+
+class _NearNames:
+    """The near names of one file, by the columns of a row; each is told once."""
+
+    def __init__(self, path: Path, chosen: Mapping[str, str]) -> None:
+        self._path, self._chosen = path, chosen
+        self._known: dict[tuple[str, ...], dict[str, str]] = {}
+        self._told: set[str] = set()
+
+    def columns_of(self, row: Cells) -> dict[str, str]:
+        """Return field -> column of the near names of a row. The first row with its columns decides."""
+        names = tuple(row)
+        if names not in self._known:
+            chosen = {field: column for field, column in self._chosen.items() if field in _FIELDS}
+            guesses = with_guesses(plan_columns(row, Question, chosen), row, Question).guesses
+            new = {column: field for column, field in guesses.items() if column not in self._told}
+            if new:
+                LOG.warning("%s", guesses_text(self._path, new))
+            self._told |= new.keys()
+            self._known[names] = {field: column for column, field in guesses.items()}
+        return self._known[names]
 
 
 def _new(documents: list[Document], known: dict[str, int]) -> Iterator[Document]:
