@@ -7,6 +7,11 @@ and the embedder; clients, model and a process that asks /health all the time sh
 - files: 60 hostile ones, see `benchmarks.hostile_files`, are uploaded, and read or refused with a reason.
 - connections: 200 whose heads or bodies never end, or drip, while 20 chat.
 
+Two limits that need no server are held here too, and end it with 1 where they are passed:
+
+- growth: every page of the workbench for rows of hostile texts: by 4 x what came in, and its cap, at most.
+- spans: 10,000 spans of a trace in chains, circles and fans, beside 2,500: in linear time.
+
 /health: the longest that an answer took, and the longest but one in a hundred, from the first byte sent.
 """
 
@@ -28,6 +33,11 @@ from typing import NamedTuple
 import aiohttp
 from benchmarks.hostile_files import hostile_files
 from benchmarks.serving import MODEL_S, chat, memory_mb, started, write_project
+from tests.support.growth import HOSTILE as TEXTS
+from tests.support.growth import allowed, sizes
+from tests.support.spans_of_shapes import SHAPES, spans_of
+
+from ragstone.tables.interchange.traces import TraceStep, answers_of
 
 CHATS, HOSTILE, SLOW = 200, 5, 200
 LONGEST_S = 200.0  # a file takes 60 s of computing at most, and 180 s by the clock
@@ -257,6 +267,43 @@ async def _slow(address: str, number: int) -> tuple[str, float]:
     return kind, time.perf_counter() - began
 
 
+def growth() -> str:
+    """Return the row of the pages. Raises SystemExit where one grows beyond what is allowed."""
+    longest, where = 0, ""
+    with tempfile.TemporaryDirectory() as made:
+        plain = sizes(Path(made) / "plain", "short")
+        for name, text in TEXTS.items():
+            grown = {path: size - plain[path] for path, size in sizes(Path(made) / name, text).items()}
+            page = max(grown, key=lambda path: grown[path] / allowed(path, text))
+            print(f"{grown[page]:12,} of {allowed(page, text):,}  {name}: {page}", file=sys.stderr)
+            if grown[page] > allowed(page, text):
+                sys.exit(f"{page} grows by {grown[page]:,} characters for {name} > {allowed(page, text):,}")
+            if grown[page] > longest:
+                longest, where = grown[page], f"{name}: {page}"
+    return f"| growth | {len(TEXTS)} texts; at most {longest:,} characters ({where}) | | | | |"
+
+
+def spans() -> str:
+    """Return the row of the spans. Raises SystemExit where their time grows faster than their number."""
+    slowest = 0.0
+    for shape in SHAPES:
+        few, many = (_read_s(spans_of(shape, n)) for n in (2_500, 10_000))
+        slowest = max(slowest, many)
+        print(f"{few:8.3f} s {many:8.3f} s  {shape}", file=sys.stderr)
+        if many > 8 * max(few, 0.01):
+            sys.exit(f"{shape}: 2,500 spans take {few:.3f} s, and 10,000 {many:.3f} s: that is not linear")
+    return f"| spans | {len(SHAPES)} shapes of 10,000: {slowest:.2f} s at most | | | | |"
+
+
+def _read_s(steps: list[TraceStep]) -> float:
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        collections.deque(answers_of(steps, "a.jsonl"), maxlen=0)
+        took.append(time.perf_counter() - began)
+    return min(took)
+
+
 def _row(what: str, words: str, health: Health) -> str:
     return (
         f"| {what} | {words} | {health.asked} | {health.failed} | {health.p99 * 1000:.0f} | "
@@ -268,7 +315,7 @@ async def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--probe", help="be what asks /health")
-    parser.add_argument("--rows", default="chats,files,connections")
+    parser.add_argument("--rows", default="growth,spans,chats,files,connections")
     parser.add_argument("--only", default="", help="files whose names hold this")
     options = parser.parse_args()
     if options.probe:
@@ -276,6 +323,9 @@ async def main() -> None:
         return
     print("| | what came | /health asked | failed | p99 ms | longest ms |\n|---|---|---:|---:|---:|---:|")
     for row in options.rows.split(","):
+        if row in ("growth", "spans"):
+            print({"growth": growth, "spans": spans}[row](), flush=True)
+            continue
         async with server() as (pid, address):
             if row == "files":
                 print(await files(address, options.only), flush=True)

@@ -109,6 +109,7 @@ def test_labelling_is_blind(run, people, olga):
     mark(bo, 0, annotator="bo", score=1, comment="bo was here")
     pages = [ann.get(f"{LABEL}/first"), ann.get(f"{LABEL}/first/mine"), ann.get(f"{LABEL}/first/progress")]
     pages += [ann.get(f"{LABEL}/first/items/{place}") for place in range(10)]
+    pages += [ann.get(f"{LABEL}/first/items/{place}/text") for place in range(10)]
     pages += [mark(ann, 0, annotator="ann", score=1), ann.get(LABEL)]
     for reply in pages:
         assert reply.status_code == 200
@@ -118,7 +119,8 @@ def test_labelling_is_blind(run, people, olga):
             assert ">bo<" not in reply.text
             assert '"bo"' not in reply.text
     shown = msgspec.json.decode(pages[3].content)
-    assert set(shown) == {"place", "question", "answer", "error", "references", "contexts", "given", "turns"}
+    told = {"place", "question", "answer", "error", "references", "contexts", "given", "turns", "is_cut"}
+    assert set(shown) == told
 
 
 def test_systems_and_means_are_shown_when_ones_own_items_are_done(run, people, olga):

@@ -27,6 +27,7 @@ from ragstone.document.blocks import (
     flat,
     told,
 )
+from ragstone.document.room import MOST_PROSE, capped_template, fit, is_shortened, whole
 from ragstone.errors import explaining
 
 if TYPE_CHECKING:
@@ -197,9 +198,19 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=fit,
     )
+    made.template_class = capped_template()
     words = {name: value for name, value in vars(numbers).items() if callable(value)}
-    made.globals.update(words, tones=TONES, grid_of=grid_of, told=told)
+    made.globals.update(
+        words,
+        tones=TONES,
+        grid_of=grid_of,
+        told=told,
+        whole=whole,
+        is_shortened=is_shortened,
+        most_prose=MOST_PROSE,
+    )
     return made
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence, Set
 import msgspec
 
 from ragstone.document.html import script_json
+from ragstone.document.room import LONGEST_ESCAPE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Judgement, Question, Ranking, references
 from ragstone.report.asked import AskedCall
@@ -42,6 +43,7 @@ PREVIEW = 160  # characters of an answer that a line of the list shows
 PASSAGES_A_BLOCK = 400
 SHOWN_STEPS = 100  # calls of an agent
 PLAIN_BYTES = 10_000_000  # of details and passages; above, they are compressed and leave room for prompts
+FEW_BYTES = 100_000  # of details and passages; below, they are not compressed for their escapes
 MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 
 # Lengths that texts are cut to, tried in turn until the rows fit: passages first, for a judge's reasons are
@@ -51,7 +53,8 @@ TEXT_CUTS = (None, 2000, 1000, 500, 250, 100)
 
 
 class JoinedBlocks(msgspec.Struct, frozen=True, kw_only=True):
-    """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits.
+    """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits;
+    question_cut: a question was too long for the list.
 
     packed: details and passages are compressed, see packing.py; the index never is. prompts: the
     conversations with models, the first to be left out where there is no room.
@@ -62,6 +65,7 @@ class JoinedBlocks(msgspec.Struct, frozen=True, kw_only=True):
     passages: list[bytes]
     passage_cut: int | None
     text_cut: int | None
+    question_cut: bool = False
     packed: bool = False
     prompts: Prompts = NOTHING
 
@@ -87,11 +91,20 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> JoinedBlocks:
         opened = [join.detail(question_id) for question_id in join.ids]
         details = _in_blocks(opened, DETAILS_A_BLOCK)
         passages = _in_blocks(join.passages, PASSAGES_A_BLOCK)
-        plain = text_cut is None and sum(map(len, (*details, *passages))) <= min(PLAIN_BYTES, max_bytes // 2)
+        plain = (
+            text_cut is None
+            and sum(map(len, (*details, *passages))) <= min(PLAIN_BYTES, max_bytes // 2)
+            and not _is_mostly_escapes(details, passages)
+        )
         index = join.index(opened, packed=not plain)
         if plain:
             return JoinedBlocks(
-                index=index, details=details, passages=passages, passage_cut=None, text_cut=None
+                index=index,
+                details=details,
+                passages=passages,
+                passage_cut=None,
+                text_cut=None,
+                question_cut=join.question_cut,
             )
         details = list(map(packed, details))
         left = max_bytes - sum(map(len, (index, *details)))
@@ -103,6 +116,7 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> JoinedBlocks:
                 passages=list(map(packed, cut)),
                 passage_cut=passage_cut,
                 text_cut=text_cut,
+                question_cut=join.question_cut,
                 packed=True,
             )
             if sum(map(len, blocks.passages)) <= left:
@@ -111,18 +125,31 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> JoinedBlocks:
 
 
 class OpenedRows(ShownView, frozen=True, kw_only=True):
-    """One question as a server gives it: its line, what it opens to, and the passages that both number."""
+    """One question as a server gives it: its line, what it opens to, and the passages that both number.
+
+    is_cut: long texts are shortened; the server has its rows as plain text.
+    """
 
     line: LineView
     detail: DetailView
     passages: list[PassageView]
+    is_cut: bool | None = None
 
 
 def open_question(run: Run, question_id: str, columns: Sequence[ColumnView]) -> OpenedRows:
     """Return a question of a run, whole. columns: of all its judgements; run: may hold no other question."""
     join = _Join(run, None, columns)
+    join.is_served = True  # whole: the server has room for one question, or shortens it
     detail = join.detail(question_id)
     return OpenedRows(line=join.line(question_id, detail), detail=detail, passages=join.passages)
+
+
+def _is_mostly_escapes(*blocks: Sequence[bytes]) -> bool:
+    """Return whether most of the JSON is escapes, of six characters each: then it is compressed."""
+    every = [block for kind in blocks for block in kind]
+    n_escaped = sum(block.count(b"\\u00") + block.count(b"\\u202") for block in every)
+    n_bytes = sum(map(len, every))
+    return n_bytes > FEW_BYTES and LONGEST_ESCAPE * n_escaped > n_bytes / 2
 
 
 def _cut_passages(passages: Sequence[PassageView], length: int | None) -> list[PassageView]:
@@ -151,6 +178,8 @@ class _Join:
     def __init__(self, run: Run, text_cut: int | None, columns: Sequence[ColumnView]) -> None:
         self.run = run
         self.text_cut = text_cut
+        self.is_served = False
+        self.question_cut = False
         self.passages: list[PassageView] = []
         self._numbers: dict[tuple[str | None, ...], int] = {}
         self.columns = list(columns)
@@ -178,7 +207,7 @@ class _Join:
         return LineView(
             id=question_id,
             cells=cells,
-            question=self.short(text),
+            question=text and (self.cut(text) if self.is_served else self.listed(text)),
             preview=preview(first.answer or first.error or "") if first else None,
             tags=next((row.tags for row in sources if row.tags), None),
             lang=question.lang if question else None,
@@ -281,6 +310,13 @@ class _Join:
 
     def place(self, row: Judgement) -> int:
         return self.places[row.system, row.judge, row.metric, row.model]
+
+    def listed(self, text: str) -> str:
+        """Return a question for the index of a file, which is never compressed."""
+        most = min(MOST_A_TEXT, SHORT + MOST_TIMES * len(text))
+        short, is_cut = shortened(self.cut(text), most, lambda one: len(script_json(one)) - 2)
+        self.question_cut |= is_cut
+        return short
 
     def cut(self, text: str) -> str:
         return _cut(text, self.text_cut)

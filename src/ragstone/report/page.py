@@ -73,7 +73,10 @@ def render_run(run: Run, asked: Iterable[AskedCall] = (), *, bounds: bool = Fals
 
 
 def _cut_note(blocks: JoinedBlocks) -> str:
-    notes = [_cut_texts(blocks), _cut_prompts(blocks.prompts)]
+    long = (
+        "Very long questions are shortened here: questions.jsonl or answers.jsonl beside it has them whole."
+    )
+    notes = [_cut_texts(blocks), long if blocks.question_cut else "", _cut_prompts(blocks.prompts)]
     return " ".join(note for note in notes if note)
 
 

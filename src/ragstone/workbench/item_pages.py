@@ -11,13 +11,14 @@ from litestar.params import FromPath, JSONBody
 from ragstone.agreement.humans import differing
 from ragstone.agreement.pairing import is_adjudicated
 from ragstone.agreement.queueing.marking import item_for, on_scale
+from ragstone.document.room import PageRoom, length_on_page
 from ragstone.errors import DataError
 from ragstone.records import Label
 from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtQueue, AtWorkbench
 from ragstone.workbench.frame import ANNOTATOR, OWNER, AtPerson, page
 from ragstone.workbench.label_pages import LABEL
-from ragstone.workbench.queues import ItemShown, OpenQueue, OwnMark, shown
+from ragstone.workbench.queues import ItemShown, OpenQueue, OwnMark, item_text, shown
 
 LONGEST_COMMENT = 4000
 LONGEST_ON_A_KEY = 24  # characters; longer meanings of grades stand in the rubric
@@ -74,6 +75,14 @@ def item(person: AtPerson, opened: AtQueue, place: FromPath[int]) -> ItemShown:
     item_for(opened.queue, person.name, place)
     given = _given(opened, person.name).get(place)
     return shown(opened.queue, place, opened.texts[place], opened.contexts(place), given)
+
+
+@get("/label/{name:str}/items/{place:int}/text", sync_to_thread=True, guards=[ANNOTATOR])
+def whole_item(person: AtPerson, opened: AtQueue, place: FromPath[int]) -> Response[bytes]:
+    """Give the texts of one item whole, as plain text, and nothing that `item` does not give."""
+    item_for(opened.queue, person.name, place)
+    text = item_text(opened.queue, opened.texts[place])
+    return Response(text.encode("utf-8", "replace"), media_type="text/plain")
 
 
 @post("/label/{name:str}/marks", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])
@@ -207,6 +216,7 @@ def differences(opened: OpenQueue) -> list[Difference]:
     queue = opened.queue
     rows_of = differing(opened.marks.labels.rows(), queue.metric)
     found = []
+    room = PageRoom(lambda text: length_on_page(msgspec.json.encode(text).decode()))  # JSON in an attribute
     for place, item in enumerate(queue.items):
         rows = rows_of.get((item.question_id, item.system))
         if rows is None:
@@ -218,7 +228,7 @@ def differences(opened: OpenQueue) -> list[Difference]:
         text = opened.texts[place]
         found.append(
             Difference(
-                item=shown(queue, place, text, opened.contexts(place), None),
+                item=shown(queue, place, text, opened.contexts(place), None, room),
                 opinions=[_opinion(row, named=settled is not None) for row in given],
                 settled=_opinion(settled, named=True) if settled else None,
             )
@@ -235,4 +245,4 @@ def _shuffled(place: int, row: Label) -> bytes:
     return hashlib.sha256(f"{place}\n{row.annotator}".encode()).digest()
 
 
-ROUTES = (labelling, mine, item, mark, adjudicate, decide)
+ROUTES = (labelling, mine, item, whole_item, mark, adjudicate, decide)

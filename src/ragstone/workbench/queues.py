@@ -13,6 +13,7 @@ from litestar.exceptions import NotFoundException
 from ragstone.agreement.queueing.marking import Marks
 from ragstone.agreement.queueing.queue import EVIDENCE, Queue, queue_names, read_queue, read_texts
 from ragstone.corpus.sentences import sentence_spans
+from ragstone.document.room import PageRoom, length_in_json
 from ragstone.errors import DataError
 from ragstone.judging.matching import words
 from ragstone.records import Answer, references
@@ -47,7 +48,7 @@ class OwnMark(msgspec.Struct, frozen=True):
 
 class ItemShown(msgspec.Struct, frozen=True, kw_only=True):
     """An item on the screen. place: in the queue, from 0. error: what the system said in place of an
-    answer."""
+    answer. is_cut: long texts are shortened."""
 
     place: int
     question: str | None
@@ -57,13 +58,21 @@ class ItemShown(msgspec.Struct, frozen=True, kw_only=True):
     contexts: list[Highlighted]
     given: OwnMark | None
     turns: list[TurnShown] | None = None
+    is_cut: bool = False
 
 
 def shown(
-    queue: Queue, place: int, text: Answer, contexts: list[Highlighted], given: OwnMark | None
+    queue: Queue,
+    place: int,
+    text: Answer,
+    contexts: list[Highlighted],
+    given: OwnMark | None,
+    room: PageRoom | None = None,
 ) -> ItemShown:
-    """Return an item for the screen of one annotator."""
-    return ItemShown(
+    """Return an item for the screen of one annotator, with long texts shortened. room: of all its page."""
+    room = room or PageRoom(length_in_json)
+    room.is_cut = False
+    item = ItemShown(
         place=place,
         question=text.question,
         answer=text.answer,
@@ -73,6 +82,16 @@ def shown(
         given=given,
         turns=thread_shown(text, str),
     )
+    return msgspec.structs.replace(room.fitted(item), is_cut=room.is_cut)
+
+
+def item_text(queue: Queue, text: Answer) -> str:
+    """Return what an annotator may see of an item, whole, as plain text."""
+    right = [] if queue.reference == "hidden" else references(text)
+    parts = [("question", text.question), *(("turn", one.content) for one in text.turns or ())]
+    parts += [("answer", text.answer), *(("right answer", one) for one in right)]
+    parts += [("context", one.text) for one in text.contexts or ()]
+    return "\n\n".join(f"{name}:\n{part}" for name, part in parts if part)
 
 
 def highlighted(text: Answer) -> list[Highlighted]:

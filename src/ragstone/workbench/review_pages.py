@@ -26,8 +26,9 @@ from ragstone.dataset.reviewing.decisions import (
 )
 from ragstone.dataset.reviewing.marking import LONGEST, DocumentPart, at_words, marked, show, to_points
 from ragstone.dataset.reviewing.warnings import warnings_of
+from ragstone.document.room import MOST_A_TEXT
 from ragstone.errors import DataError
-from ragstone.records import Evidence, Question
+from ragstone.records import Evidence, Question, references
 from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtReview, AtWorkbench
 from ragstone.workbench.frame import ANNOTATOR, OWNER, ROOT, AtPerson, page, person_of
@@ -97,13 +98,16 @@ def review_question(
     before, after = neighbours(chosen_items(opened, chosen), number)
     following = next_open(opened, chosen, number)
     back = f"{ROOT}/review/{set_id}?{chosen.query()}"
+    evidence = msgspec.json.encode(view["quoted"]).decode()
+    edited = [item.question.question, *references(item.question), evidence]
+    too_long = max(map(len, edited)) > MOST_A_TEXT  # for the form, which must hold them whole
     return page(
         request,
         "review_question.html",
         item.question.question,
         opened=opened,
         view=view,
-        evidence=msgspec.json.encode(view["quoted"]).decode(),
+        evidence="[]" if too_long else evidence,
         number=number + 1,
         before=None if before is None else _address(opened, before, chosen),
         after=None if after is None else _address(opened, after, chosen),
@@ -113,7 +117,8 @@ def review_question(
         states=STATES,
         rejections=REJECTIONS,
         may_decide=person.may("annotator"),
-        may_edit=person.may("owner"),
+        may_edit=person.may("owner") and not too_long,
+        too_long=too_long,
         base=f"{ROOT}/review/{set_id}",
     )
 

@@ -21,6 +21,7 @@ from ragstone.document.html import (
     script_json,
 )
 from ragstone.document.numbers import count, usd
+from ragstone.document.room import PageRoom, length_in_json
 from ragstone.engine.progress_file import Life, RunProgress, read_progress
 from ragstone.errors import RagstoneError
 from ragstone.experiments.compared import Comparison
@@ -46,7 +47,7 @@ from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
 from ragstone.workbench.frame import ROOT, AtPerson, page, query_of
 from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
 from ragstone.workbench.rows.files import rows_file
-from ragstone.workbench.rows.opening import conversations, opened_in
+from ragstone.workbench.rows.opening import conversations, opened_in, text_of
 from ragstone.workbench.runs import kind_of_bench, summary_of_none
 from ragstone.workbench.try_pages import offered
 
@@ -123,7 +124,7 @@ def rows(request: AnyRequest, bench: AtWorkbench, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
     columns, chosen = told_columns(bench, folder), query_of(request, RowFilter)
     with bench.indexes.of(folder) as con:
-        return lines_in(con, chosen, columns_in(con, columns))
+        return PageRoom(length_in_json).fitted(lines_in(con, chosen, columns_in(con, columns)))
 
 
 @get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)
@@ -146,7 +147,18 @@ def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) ->
         opened = opened_in(con, question, columns, summary, shown.causes if shown else {})
     if opened is None:
         raise _no_question(question)
-    return opened
+    room = PageRoom(length_in_json)
+    return msgspec.structs.replace(room.fitted(opened), is_cut=room.is_cut or None)
+
+
+@get("/runs/{index:int}/{name:str}/question.txt", sync_to_thread=True)
+def question_text(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> Response[bytes]:
+    """Give the rows of a question as they are in the files of the run."""
+    with bench.indexes.of(folder) as con:
+        text = text_of(con, question)
+    if text is None:
+        raise _no_question(question)
+    return Response(text, media_type="text/plain", headers={"Cache-Control": "no-store"})
 
 
 class CallsShown(msgspec.Struct, frozen=True):
@@ -159,7 +171,8 @@ class CallsShown(msgspec.Struct, frozen=True):
 @get("/runs/{index:int}/{name:str}/calls", sync_to_thread=True)
 def calls(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
     """Give what was asked of models for a question, word for word."""
-    return CallsShown(*spelled_out(conversations(folder, question, bench.indexes.folder_of(folder))))
+    told = CallsShown(*spelled_out(conversations(folder, question, bench.indexes.folder_of(folder))))
+    return PageRoom(length_in_json).fitted(told)
 
 
 @get("/runs/{index:int}/{name:str}/report.html", sync_to_thread=True)
@@ -315,4 +328,4 @@ def _share(text: str) -> float | None:
         ) from None
 
 
-ROUTES = (run, head, rows, place, question, calls, report, progress, compare_page)
+ROUTES = (run, head, rows, place, question, question_text, calls, report, progress, compare_page)

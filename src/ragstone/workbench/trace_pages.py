@@ -9,20 +9,15 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.errors import harmless
+from ragstone.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
 from ragstone.monitor.traces import SpanRow, TraceTree, find_trace, newest_traces, trace_files
 from ragstone.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench, Workbench
 from ragstone.workbench.frame import page
 
 TRACES_A_PAGE = 50
-LONGEST_ASKED = 160
 DEEPEST = 12  # steps that are set in
-MOST_A_TEXT = 20_000  # characters of a page, for one text
-MOST_A_PAGE = 1_000_000
 MOST_LEVELS = 20
-MOST_TIMES = 3  # what a text may take of a page, times its length
-LONGEST_ESCAPE = 6
 
 
 @get("/traces", sync_to_thread=True)
@@ -40,7 +35,7 @@ def traces(request: AnyRequest, bench: AtWorkbench, at: FromQuery[int] = 1) -> R
         at=at,
         n_pages=at + more,
         folders=[str(one) for one in bench.traces],
-        longest=LONGEST_ASKED,
+        longest=SHORT,
         lasted=lasted,
     )
 
@@ -53,7 +48,7 @@ def trace(request: AnyRequest, bench: AtWorkbench, trace_id: FromPath[str]) -> R
     return page(
         request,
         "traces.html",
-        shortened(title, LONGEST_ASKED)[0],
+        shortened(title, SHORT)[0],
         tree=tree,
         rows=_shown_spans(tree),
         deepest=DEEPEST,
@@ -109,28 +104,17 @@ def _shown_spans(tree: TraceTree) -> list[ShownSpan]:
         for name, text in named:
             if not text and name in ("Input", "Result"):
                 continue
-            most = min(MOST_A_TEXT, max(room, LONGEST_ASKED), LONGEST_ASKED + MOST_TIMES * len(text))
+            most = min(MOST_A_TEXT, max(room, SHORT), SHORT + MOST_TIMES * len(text))
             short, is_cut = shortened(indented(text), most)
-            title, is_title_cut = shortened(name, LONGEST_ASKED)
+            title, is_title_cut = shortened(name, SHORT)
             room -= len(escape(short))
             cuts += [is_cut, is_title_cut]
             texts.append(ShownText(title, short, len(text) > 80 or text[:1] in ("{", "[")))
-        name, is_name_cut = shortened(row.name or row.id, LONGEST_ASKED)
+        name, is_name_cut = shortened(row.name or row.id, SHORT)
         error, is_error_cut = shortened(row.error, MOST_A_TEXT // 10)
         room -= len(error)
         shown.append(ShownSpan(row, name, error, texts, any([*cuts, is_name_cut, is_error_cut])))
     return shown
-
-
-def shortened(text: str, most: int) -> tuple[str, bool]:
-    """Return the beginning of a text that takes at most so many characters of a page; and whether it is cut.
-
-    A quote or a bracket takes up to six: so a text of nothing else gets a sixth of it.
-    """
-    start = harmless(text[:most])
-    if len(escape(start)) > most:
-        start = start[: most // LONGEST_ESCAPE]
-    return (start, False) if len(start) == len(text) else (f"{start}…", True)
 
 
 def lasted(seconds: float | None) -> str:
@@ -150,7 +134,7 @@ def indented(text: str) -> str:
         made = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
-    return made if len(escape(made)) <= LONGEST_ASKED + MOST_TIMES * len(text) else text
+    return made if len(escape(made)) <= SHORT + MOST_TIMES * len(text) else text
 
 
 ROUTES = (traces, trace, span_text)

@@ -2,6 +2,7 @@
 function openedElement(line) {
   const detail = detailOf(line);
   return el("div", { class: "opened" },
+    detail.whole ? el("p", { class: "muted small" }, "Long texts are shortened here: ", el("a", { href: detail.whole }, "all rows of this question as plain text"), ".") : null,
     answersElement(detail),
     causesElement(detail),
     judgementsElement(line, detail),

@@ -97,6 +97,8 @@ function draw(item) {
   at("passages").replaceChildren(...item.contexts.map(passage));
   at("contexts").hidden = !item.contexts.length;
   at("legend-evidence").hidden = !item.contexts.flat().some((part) => part.kind === "evidence");
+  at("cut").hidden = !item.is_cut;
+  at("whole").href = `${queue}/items/${place}/text`;
   at("comment").value = drafts[place] ?? own?.comment ?? "";
   for (const button of document.querySelectorAll(".grade")) button.setAttribute("aria-pressed", String(!!own && !own.skipped && +button.dataset.score === own.score));
   if (at("number")) at("number").value = own && !own.skipped ? own.score : "";

@@ -21,11 +21,12 @@ const detailOf = (line) => details.get(line.id);
 /** Fetch what a line opens to; its passages are numbered after those that are here already. */
 async function fetchDetail(line) {
   if (details.has(line.id)) return;
-  const { detail, passages: given } = await ask("question", { question: line.id });
+  const { detail, passages: given, is_cut: isCut } = await ask("question", { question: line.id });
   const first = passages.length;
   passages.push(...given);
   const listed = [...detail.answers.map((answer) => answer.contexts ?? []), ...detail.rankings.map((ranking) => ranking.places)];
   for (const places of listed) for (const place of places) place[0] += first;
+  if (isCut) detail.whole = `${RUN}/question.txt?${new URLSearchParams({ question: line.id })}`;
   details.set(line.id, detail);
 }
 const callsOf = (line) => ask("calls", { question: line.id });

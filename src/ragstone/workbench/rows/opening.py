@@ -71,6 +71,19 @@ def opened_in(
     return open_question(run, question_id, columns)
 
 
+def text_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> bytes | None:
+    """Return the lines of a question's rows, as its files have them; None where there is no such question."""
+    place = place_of(con, question_id)
+    if place is None:
+        return None
+    paths = {kind: Path(path) for kind, path in con.execute("SELECT kind, path FROM sources").fetchall()}
+    found = con.execute(
+        "SELECT kind, start, size FROM spans WHERE place = ? ORDER BY start", [place]
+    ).fetchall()
+    rows = _lines(paths, found)
+    return b"\n".join(b"\n".join([f"{kind}.jsonl".encode(), *lines, b""]) for kind, lines in rows.items())
+
+
 def rows_at(
     con: "duckdb.DuckDBPyConnection", places: Sequence[int], kind: str, row_type: type[RowT]
 ) -> list[RowT]:
