@@ -15,7 +15,7 @@ from ragstone.agreement.queueing.queue import read_queue
 from ragstone.config import load_settings
 from ragstone.document.numbers import interval, number
 from ragstone.records import Answer, Judgement, Label
-from ragstone.tables import read_rows
+from ragstone.tables import read_rows, write_rows
 
 LABEL = "/workbench/label"
 RUN = "0/mine"
@@ -505,3 +505,31 @@ def test_a_seed_below_0_is_told(run, people, olga):
     form = {"name": "a", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3, "seed": -1}
     reply = olga.post(f"{LABEL}/new", json=form, headers=SCRIPT)
     assert (reply.status_code, "give 0 or more" in reply.text) == (422, True)
+
+
+HARD = (
+    "=cmd|' /C calc'!A0",
+    "+1+A1",
+    "-2+A1",
+    "@SUM(1)",
+    "\t=1",
+    "\r=1",
+    "a\nb",
+    "a\r\nb",
+    'say "x", y',
+    "'=x",
+    "''=x",
+    "é😀",
+)
+
+
+def test_labels_as_csv_hold_no_formula_and_are_read_back_as_they_were(tmp_path):
+    rows = [
+        Label(question_id=text, system=text, metric="m", score=1, annotator=text, rationale=text)
+        for text in HARD
+    ]
+    path = tmp_path / "labels.csv"
+    write_rows(path, rows, Label)
+    assert [*read_rows(path, Label)] == rows
+    cells = [cell for row in csv.reader(io.StringIO(path.read_bytes().decode(), newline="")) for cell in row]
+    assert [cell for cell in cells if cell[:1] in tuple("=+-@\t\r")] == []

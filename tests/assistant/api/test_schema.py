@@ -8,7 +8,7 @@ from ragstone.config.serving import ServeSection
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("who", [None, "anna"])
+@pytest.mark.parametrize("who", [None, "anna", "ben"])
 def test_the_server_is_as_its_openapi_document_says(tmp_path, who):
     serve = ServeSection(requests_per_minute=1_000_000, admin_keys=["anna"] if who else [])
     with served(Scripted(), serve, tmp_path / "store", keys=KEYS if who else None) as address:

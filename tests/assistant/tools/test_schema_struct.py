@@ -1,5 +1,7 @@
 """JSON Schemas of anybody's tools -> structs: what is typed, what is left open, what is sent."""
 
+import time
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -158,3 +160,15 @@ def test_a_schema_that_branches_at_every_level_is_made_in_time():
     node = {"type": "object", "properties": {f"f{n}": {"$ref": "#/$defs/a"} for n in range(40)}}
     struct = struct_of({**node, "$defs": {"a": node}}, "tool", "")
     assert len(struct.__struct_fields__) == 40
+
+
+@pytest.mark.parametrize("n", [10_000, 20_000])
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_schema_of_many_fields_makes_a_short_one_and_soon(n, inner):
+    fields = {f"p{at}": {"type": "string", "description": "y" * 500} for at in range(n)}
+    schema = {"type": "object", "properties": fields, "required": list(fields)}
+    schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]} if inner else schema
+    began = time.thread_time()
+    made = struct_of(schema, "tool", "about")
+    assert time.thread_time() - began < 1
+    assert len(msgspec.json.encode(msgspec.json.schema(made))) < 20_000

@@ -9,6 +9,7 @@ import msgspec
 from ragstone.assistant.tools.plain_text import bounded, line
 
 MOST_FIELDS = 40
+MOST_REQUIRED = 200  # of an object with more, any object will do
 DEEPEST = 6  # objects within objects; below it, and where a schema refers to itself, any object will do
 MOST_DESCRIBED = 300
 MOST_CHOICES = 60
@@ -37,7 +38,8 @@ def struct_of(schema: Node, name: str, description: str) -> type[msgspec.Struct]
     Objects, enums, arrays, unions with null and local references are typed, an object without properties is a
     dict, and what cannot be typed is any JSON. Limits of lengths and numbers are left to the server. Fields
     that are not required may be null, and are then not sent (see given_by). Of an object with more than
-    MOST_FIELDS fields those that are not required are left out from there on.
+    MOST_FIELDS fields those that are not required are left out from there on; one that requires more than
+    MOST_REQUIRED has no fields, and the server says what it misses.
     """
     found = _struct(schema, _Whole(schema, {}, set()), name, DEEPEST, description)
     return found if isinstance(found, type) else _defined(name, [], {}, description)
@@ -62,7 +64,9 @@ def _struct(node: Node, whole: _Whole, name: str, depth: int, description: str =
     if not isinstance(properties, Mapping) or not properties or not depth:
         return dict[str, Any]
     listed = node.get("required")
-    required = listed if isinstance(listed, list) else []
+    required = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
+    if len(required) > MOST_REQUIRED:
+        return dict[str, Any]
     fields: list[Any] = []
     renamed: dict[str, str] = {}
     for own, inner in properties.items():
