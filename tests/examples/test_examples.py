@@ -31,7 +31,8 @@ EVERY_RETRIEVER = '["bm25", "dense", "hybrid"]'
 # What a reader must find on the pages: page -> words that stand on it.
 WORDS = {
     "rubric-judge": {
-        "grades-judges/report.html": ["grade", "containment", "always 'right'"],
+        # Which verdict always: what its model leaves unread on this processor decides, of the 8 answers of FEWER.
+        "grades-judges/report.html": ["grade", "containment", "always '"],
         "grades/report.html": ["ChatGPT-4", "text-davinci-003", "Is it right?"],
         "grades/agreement.html": ["grade", "coverage"],
     },
