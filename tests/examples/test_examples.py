@@ -31,7 +31,7 @@ EVERY_RETRIEVER = '["bm25", "dense", "hybrid"]'
 # What a reader must find on the pages: page -> words that stand on it.
 WORDS = {
     "rubric-judge": {
-        # Which verdict always: what its model leaves unread on this processor decides, of the 8 answers of FEWER.
+        # Which verdict always: what its model leaves unread, of 8 answers, decides on each processor.
         "grades-judges/report.html": ["grade", "containment", "always '"],
         "grades/report.html": ["ChatGPT-4", "text-davinci-003", "Is it right?"],
         "grades/agreement.html": ["grade", "coverage"],

@@ -78,7 +78,10 @@ def test_what_a_judge_says_first_is_fixed_and_the_code_comes_last(fake_openai, t
 
 
 # What a local model's grammar holds of the rows themselves, by stage.
-OWN_GRAMMAR = {"translate": "one for each power of two of a text's length", "rerank": "the numbers of its passages"}
+OWN_GRAMMAR = {
+    "translate": "one for each power of two of a text's length",
+    "rerank": "the numbers of its passages",
+}
 
 BODIES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "openai": lambda prompt: openai._body("m", prompt, Dialect(), stream=False),
