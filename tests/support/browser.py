@@ -80,10 +80,19 @@ class Tab:
         """
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
-            if self.run(script) == value:
+            if self._tried(script) == value:
                 return
             self.page.wait_for_timeout(25)
         assert self.run(script) == value
+
+    def _tried(self, script: str) -> object:
+        """Return what a script gives, or None where it fails: a click may still be leaving a page."""
+        from playwright.sync_api import Error
+
+        try:
+            return self.run(script)
+        except Error:
+            return None
 
     def _asked(self, url: str) -> None:
         served = self._own.startswith("http") and url.startswith(f"{self._own}/")
