@@ -24,7 +24,7 @@ example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
 	PATH="$(abspath $(BIN)):$$PATH" examples/$(NAME)/run.sh
 
 # Compiled modules are kept, for hundreds of tests start Python again. A test that hangs is ended with the stacks of
-# its threads. tests/conftest.py counts the workers; threads that wait for each other sleep (decision 50). The markers
+# its threads. conftest.py counts the workers; threads that wait for each other sleep (decision 50). The markers
 # are explained in pyproject.toml.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --timeout 300
 SLOW = model or browser or server or docs or simulation or kill
@@ -47,10 +47,10 @@ guard: $(VENV)/.dev  ## measure start, calls, ledger and index beside those of p
 
 # The heavy extras (litellm, ray, sentence-transformers, vllm) are left out; `-W ignore`, for old versions warn.
 LOWEST = files,local,hub,faiss,qdrant,serve,mcp,telemetry,postgres,storage,frames,mlflow
-LOWEST_TESTS = tests/flows/test_commands.py tests/flows/ingest/test_command.py tests/judging/test_lexical.py tests/judging/test_judging.py \
-  tests/llm/test_schema.py tests/llm/test_openai.py tests/corpus/readers \
-  tests/retrieval/test_faiss.py tests/retrieval/test_qdrant.py tests/tables tests/assistant/log/test_spans.py \
-  tests/assistant/tools/test_mcp.py tests/assistant/api/test_status.py
+LOWEST_TESTS = tests/features/test_commands.py tests/features/ingest/test_command.py tests/kernel/judging/test_lexical.py tests/kernel/judging/test_judging.py \
+  tests/kernel/llm/test_schema.py tests/kernel/llm/test_openai.py tests/kernel/corpus/readers \
+  tests/retrieval/test_faiss.py tests/kernel/retrieval/test_qdrant.py tests/kernel/tables packages/ragstone-assistant/assistant_tests/log/test_spans.py \
+  packages/ragstone-assistant/assistant_tests/tools/test_mcp.py packages/ragstone-assistant/assistant_tests/api/test_status.py
 FRESH = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(PYTHON) -m venv "$$dir/uv" && \
   "$$dir/uv/bin/pip" install -q uv && uv="$$dir/uv/bin/uv" && env="$$dir/env/bin/python" && $$uv venv -q --python $(PYTHON) "$$dir/env"
 

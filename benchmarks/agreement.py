@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 
-from ragstone.agreement.grading import report_cards
-from ragstone.records import Judgement, Label
-from ragstone.statistics import (
+from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.statistics import (
     Estimate,
     Floats,
     cohen_kappa,

@@ -20,15 +20,15 @@ from pathlib import Path
 import msgspec
 
 import ragstone
-from ragstone.assistant.assistant import open_assistant
-from ragstone.assistant.conversation import silent
-from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
-from ragstone.config import Settings, choose, load_settings
-from ragstone.engine.session import open_session
-from ragstone.experiments.blame import is_right
-from ragstone.records import Answer, Context, Judgement
-from ragstone.statistics import wilson_interval
-from ragstone.tables import write_rows
+from ragstone.kernel.config import Settings, choose, load_settings
+from ragstone.kernel.engine.session import open_session
+from ragstone.kernel.records import Answer, Context, Judgement
+from ragstone.kernel.runs.causes import is_right
+from ragstone.kernel.statistics import wilson_interval
+from ragstone.kernel.tables import write_rows
+from ragstone_assistant.assistant import open_assistant
+from ragstone_assistant.conversation import silent
+from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase
 
 ROOT = Path(__file__).parents[1]
 PACK = ROOT.parent / "shared" / "data" / "agxqa" / "questions.jsonl"

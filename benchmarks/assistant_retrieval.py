@@ -18,17 +18,17 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.assistant.knowledge.catalogue import Catalogue
-from ragstone.assistant.knowledge.entry import BuildResult
-from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge
-from ragstone.config import AssistantSection
-from ragstone.corpus.tags import load_tags
-from ragstone.embedding.embedder import Embedder
-from ragstone.embedding.opening import open_embedder
-from ragstone.records import Chunk, Question
-from ragstone.retrieval.deps import RetrieverDeps, Search
-from ragstone.retrieval.search import build_search
-from ragstone.statistics import mean_estimate
+from ragstone.kernel.config import AssistantSection
+from ragstone.kernel.corpus.tags import load_tags
+from ragstone.kernel.embedding.embedder import Embedder
+from ragstone.kernel.embedding.opening import open_embedder
+from ragstone.kernel.records import Chunk, Question
+from ragstone.kernel.retrieval.deps import RetrieverDeps, Search
+from ragstone.kernel.retrieval.search import build_search
+from ragstone.kernel.statistics import mean_estimate
+from ragstone_assistant.knowledge.catalogue import Catalogue
+from ragstone_assistant.knowledge.entry import BuildResult
+from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge
 
 ROOT = Path(__file__).parents[1]
 PACKS = ROOT.parent / "shared" / "data"

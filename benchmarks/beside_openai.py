@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.door import ask_all, judge_prompt
 
-from ragstone.config import ModelSettings, Settings
-from ragstone.llm import Ledger, open_door
-from ragstone.llm.schema import parse_reply
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.llm import Ledger, open_door
+from ragstone.kernel.llm.schema import parse_reply
 
 
 async def by_openai(base_url: str, n: int, in_flight: int) -> None:

@@ -18,7 +18,7 @@ from tests.support.planted_faults import FAULTS, Rates, largest_of, planted_blam
 from tests.support.planted_run import plant_run
 
 import ragstone
-from ragstone.experiments.blame import Component, SystemBlame
+from ragstone.kernel.runs.causes import Component, SystemBlame
 
 TRIALS, RUNS = 200, 20
 QUESTIONS_OF_A_RUN = 120

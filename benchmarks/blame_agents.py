@@ -31,26 +31,26 @@ import ragstone
 from farm_tools.crops import crops_tool
 from farm_tools.open_meteo import WeatherOptions
 from farm_tools.weather import weather_tool
-from ragstone.assistant.answering.answering import Answering
-from ragstone.assistant.answering.documents import documents_tool
-from ragstone.assistant.answering.prompting import load_answering_prompt
-from ragstone.assistant.conversation import Asked, Emit, Passage, silent
-from ragstone.assistant.planning.actions import SEARCH, menu_of
-from ragstone.assistant.planning.loop import Agent, reply_to
-from ragstone.assistant.planning.slots import Know, know_by_words
-from ragstone.assistant.planning.state import AgentState, ChosenAction, WrittenReply
-from ragstone.assistant.planning.words import words_chooser, write_by_words
-from ragstone.assistant.scope import scope_guard
-from ragstone.assistant.tool import Observation, Situation
-from ragstone.corpus.tags import load_tags
-from ragstone.embedding.gathering import Gathered
-from ragstone.embedding.opening import open_embedder
-from ragstone.experiments.blame import COMPONENTS, Caused, SystemBlame
-from ragstone.flows.blame.points import CountedPoint, Points, share_out
-from ragstone.records import Answer, Context, Document, Judgement, Question, Step, Turn
-from ragstone.report.blame import read_causes
-from ragstone.retrieval.bm25 import bm25_over
-from ragstone.tables import read_rows, write_rows
+from ragstone.features.blame.points import CountedPoint, Points, share_out
+from ragstone.features.blame.words import read_causes
+from ragstone.kernel.corpus.tags import load_tags
+from ragstone.kernel.embedding.gathering import Gathered
+from ragstone.kernel.embedding.opening import open_embedder
+from ragstone.kernel.records import Answer, Context, Document, Judgement, Question, Step, Turn
+from ragstone.kernel.retrieval.bm25 import bm25_over
+from ragstone.kernel.runs.causes import COMPONENTS, Caused, SystemBlame
+from ragstone.kernel.tables import read_rows, write_rows
+from ragstone_assistant.answering.answering import Answering
+from ragstone_assistant.answering.documents import documents_tool
+from ragstone_assistant.answering.prompting import load_answering_prompt
+from ragstone_assistant.conversation import Asked, Emit, Passage, silent
+from ragstone_assistant.planning.actions import SEARCH, menu_of
+from ragstone_assistant.planning.loop import Agent, reply_to
+from ragstone_assistant.planning.slots import Know, know_by_words
+from ragstone_assistant.planning.state import AgentState, ChosenAction, WrittenReply
+from ragstone_assistant.planning.words import words_chooser, write_by_words
+from ragstone_assistant.scope import scope_guard
+from ragstone_assistant.tool import Observation, Situation
 
 PACK = Path(__file__).parents[2] / "shared" / "data" / "agxqa"
 SOUND, MISSED = "sound", "not retrieved"

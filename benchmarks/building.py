@@ -19,13 +19,13 @@ from rich.table import Table
 from tests.support.fake_openai import serving
 from tests.support.scripted_writer import write_questions
 
-from ragstone.config import Settings, choose
-from ragstone.corpus.file import IngestOptions
-from ragstone.corpus.ingest import read_corpus
-from ragstone.flows.build.questions import build_questions
-from ragstone.records import Document
-from ragstone.report.certificate import EvaluationSet
-from ragstone.tables import read_rows
+from ragstone.features.build.certificate import EvaluationSet
+from ragstone.features.build.questions import build_questions
+from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.corpus.file import IngestOptions
+from ragstone.kernel.corpus.ingest import read_corpus
+from ragstone.kernel.records import Document
+from ragstone.kernel.tables import read_rows
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 LANGS = ("en", "es", "ru", "hi", "ar", "zh")

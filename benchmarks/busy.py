@@ -14,13 +14,13 @@ import sys
 
 WORK = {
     "embedder": """
-from ragstone.embedding.packaged import _load
+from ragstone.kernel.embedding.packaged import _load
 model = _load()
 texts = ["Maize needs most of its water when it flowers. " * 6 + str(n) for n in range(16)]
 work = lambda: model.passage(texts)
 """,
     "model": """
-from ragstone.llm.llamacpp import _load, resolve_gguf
+from ragstone.kernel.llm.llamacpp import _load, resolve_gguf
 server = _load(resolve_gguf("smollm2-135m"), 1, 1024)
 asked = {"messages": [{"role": "user", "content": "Tell me about maize."}], "max_tokens": 10, "stream": True}
 work = lambda: server.handle_chat_completions(asked, lambda chunk: False)

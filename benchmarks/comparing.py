@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.experiments.paired import ALPHA
-from ragstone.statistics import Floats
-from ragstone.statistics.paired import paired_p_values
-from ragstone.statistics.power import POWER, Spread, paired_power, spread_of
+from ragstone.features.bench.retrievers.paired import ALPHA
+from ragstone.kernel.statistics import Floats
+from ragstone.kernel.statistics.paired import paired_p_values
+from ragstone.kernel.statistics.power import POWER, Spread, paired_power, spread_of
 
 SIZES = (20, 50, 100, 200, 500)
 CLUSTER_SIZE = 5

@@ -18,9 +18,9 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
 from tests.support.fake_openai import running  # noqa: E402
 
-from ragstone.judging.conversation import replies_of  # noqa: E402
-from ragstone.records import Answer, Turn  # noqa: E402
-from ragstone.tables import write_rows  # noqa: E402
+from ragstone.kernel.judging.conversation import replies_of  # noqa: E402
+from ragstone.kernel.records import Answer, Turn  # noqa: E402
+from ragstone.kernel.tables import write_rows  # noqa: E402
 
 RUNS = 5
 REPLIES = 4

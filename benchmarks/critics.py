@@ -9,14 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragstone.dataset.candidate import Candidate, CriticMeasured, SourcePassage
-from ragstone.dataset.certifying.funnel import FILTER
-from ragstone.flows.build.critique import critique, shown_passages
-from ragstone.flows.build.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
-from ragstone.judging.critic import Critic, critic_names, load_critics
-from ragstone.llm import Ask, Prompt, Reply
-from ragstone.records import Question, Usage
-from ragstone.statistics import Estimate
+from ragstone.features.build.critic import Critic, critic_names, load_critics
+from ragstone.features.build.critique import critique, shown_passages
+from ragstone.features.build.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
+from ragstone.kernel.dataset.candidate import Candidate, CriticMeasured, SourcePassage
+from ragstone.kernel.dataset.certifying.funnel import FILTER
+from ragstone.kernel.llm import Ask, Prompt, Reply
+from ragstone.kernel.records import Question, Usage
+from ragstone.kernel.statistics import Estimate
 
 RIGHT = 0.9
 THRESHOLD = 4

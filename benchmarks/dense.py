@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.records import Chunk
-from ragstone.retrieval.dense import search_by_faiss
-from ragstone.retrieval.qdrant import QdrantPlace, search_by_qdrant
-from ragstone.retrieval.ranks import Hit, Subset, search_exactly
+from ragstone.kernel.records import Chunk
+from ragstone.kernel.retrieval.dense import search_by_faiss
+from ragstone.kernel.retrieval.qdrant import QdrantPlace, search_by_qdrant
+from ragstone.kernel.retrieval.ranks import Hit, Subset, search_exactly
 
 N_NUMBERS = 384
 K = 5

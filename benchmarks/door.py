@@ -20,8 +20,8 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from ragstone.config import ModelSettings, Settings
-from ragstone.llm import Door, Ledger, Message, Prompt, fence, open_door, row_nonce
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.llm import Door, Ledger, Message, Prompt, fence, open_door, row_nonce
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
 

@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
 from tests.support.fake_openai import FakeOpenAI, running, stats  # noqa: E402
 
-from ragstone.llm import Ledger  # noqa: E402
-from ragstone.records import Answer, Judgement  # noqa: E402
-from ragstone.tables import read_rows, write_rows  # noqa: E402
+from ragstone.kernel.llm import Ledger  # noqa: E402
+from ragstone.kernel.records import Answer, Judgement  # noqa: E402
+from ragstone.kernel.tables import read_rows, write_rows  # noqa: E402
 
 COMMAND = [
     sys.executable,

@@ -25,14 +25,14 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 from tests.support.fake_openai import running, stats  # noqa: E402
 from tests.support.ray import kill_a_worker, nodes_of_a_cluster  # noqa: E402
 
-from ragstone.config import Settings, choose, load_settings  # noqa: E402
-from ragstone.engine.cluster.driver import cluster_of  # noqa: E402
-from ragstone.engine.output import write_stream  # noqa: E402
-from ragstone.engine.session import open_session  # noqa: E402
-from ragstone.records import Answer, Judgement  # noqa: E402
-from ragstone.stages.given import sheet_rows  # noqa: E402
-from ragstone.stages.judge import judge_rows, load_judges  # noqa: E402
-from ragstone.tables import write_rows  # noqa: E402
+from ragstone.kernel.config import Settings, choose, load_settings  # noqa: E402
+from ragstone.kernel.engine.cluster.driver import cluster_of  # noqa: E402
+from ragstone.kernel.engine.output import write_stream  # noqa: E402
+from ragstone.kernel.engine.session import open_session  # noqa: E402
+from ragstone.kernel.records import Answer, Judgement  # noqa: E402
+from ragstone.kernel.stages.given import sheet_rows  # noqa: E402
+from ragstone.kernel.stages.judge import judge_rows, load_judges  # noqa: E402
+from ragstone.kernel.tables import write_rows  # noqa: E402
 
 LATENCY_S = 0.05
 KILLS = 5

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import ragstone
-from ragstone.config import ModelSettings, Settings
-from ragstone.judging.lexical import coverage, no_refusal
-from ragstone.records import Answer, Chunk, Document, Question
-from ragstone.statistics import Estimate, mean_estimate
-from ragstone.tables import read_rows
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.judging.lexical import coverage, no_refusal
+from ragstone.kernel.records import Answer, Chunk, Document, Question
+from ragstone.kernel.statistics import Estimate, mean_estimate
+from ragstone.kernel.tables import read_rows
 
 PACKS = Path("../shared/data")
 NAMES = ("agxqa", "squad2", "clapnq")

@@ -22,9 +22,9 @@ import msgspec
 from benchmarks.door import LATENCY_S, judge_prompt, measure
 from tests.support.fake_openai import running
 
-from ragstone.records import Answer
-from ragstone.retrieval.bm25 import rank_by_bm25
-from ragstone.tables import write_rows
+from ragstone.kernel.records import Answer
+from ragstone.kernel.retrieval.bm25 import rank_by_bm25
+from ragstone.kernel.tables import write_rows
 
 RECORDED = Path(__file__).with_suffix(".json")
 MOST = 1.5  # times what was recorded

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pypdfium2
 
-from ragstone.corpus.readers.pdf.reader import read_pdf
-from ragstone.files.file import File
-from ragstone.records import Document
+from ragstone.kernel.corpus.readers.pdf.reader import read_pdf
+from ragstone.kernel.files.file import File
+from ragstone.kernel.records import Document
 
 PDFS = Path(__file__).parents[1].parent / "shared" / "data" / "pdfs"
 RUNS = 7

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ragstone.corpus.duplicates import find_duplicates
-from ragstone.corpus.file import IngestOptions
-from ragstone.corpus.ingest import read_corpus
-from ragstone.files.language import detect_language, detect_languages
-from ragstone.records import Document
+from ragstone.kernel.corpus.duplicates import find_duplicates
+from ragstone.kernel.corpus.file import IngestOptions
+from ragstone.kernel.corpus.ingest import read_corpus
+from ragstone.kernel.files.language import detect_language, detect_languages
+from ragstone.kernel.records import Document
 
 ROUNDS = 3
 
@@ -91,8 +91,8 @@ def bench_book(path: Path) -> None:
             pass
         book.close()
 
-    from ragstone.files.file import File
-    from ragstone.files.xlsx import read_xlsx
+    from ragstone.kernel.files.file import File
+    from ragstone.kernel.files.xlsx import read_xlsx
 
     ours, theirs = fastest([lambda: list(read_xlsx(File(path, "a.xlsx"))), peer])
     row("Excel, 20,000 rows of 10 cells, ours", ours, 20_000, "rows")

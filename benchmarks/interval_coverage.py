@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.agreement.comparison import compare
-from ragstone.agreement.estimates import agreement_estimates
-from ragstone.statistics import (
+from ragstone.kernel.agreement.comparison import compare
+from ragstone.kernel.agreement.estimates import agreement_estimates
+from ragstone.kernel.statistics import (
     Estimate,
     Floats,
     PredictionPowered,

@@ -23,14 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 import ragstone
-from ragstone.config import Settings, load_settings
-from ragstone.corpus.sentences import sentence_spans
-from ragstone.judging import load_judge, question_digest
-from ragstone.judging.citation_marks import cited_statements
-from ragstone.judging.fitting import fit_cut
-from ragstone.judging.steps import unused_in
-from ragstone.records import Answer, Context, Judgement, Step, Verdict
-from ragstone.statistics import (
+from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.judging import load_judge, question_digest
+from ragstone.kernel.judging.citation_marks import cited_statements
+from ragstone.kernel.judging.fitting import fit_cut
+from ragstone.kernel.judging.steps import unused_in
+from ragstone.kernel.records import Answer, Context, Judgement, Step, Verdict
+from ragstone.kernel.statistics import (
     Floats,
     bootstrap_estimates,
     cluster_codes,
@@ -41,8 +41,8 @@ from ragstone.statistics import (
     mean_estimate,
     roc_auc,
 )
-from ragstone.statistics.auc import auc_columns
-from ragstone.tables.reading import parse_rows
+from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.tables.reading import parse_rows
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"

@@ -18,11 +18,11 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
 from tests.support.fake_openai import running  # noqa: E402
 
-from ragstone.config import choose, load_settings  # noqa: E402
-from ragstone.flows.judge.judging import judge_sheet  # noqa: E402
-from ragstone.records import Answer  # noqa: E402
-from ragstone.stages.judge import load_judges  # noqa: E402
-from ragstone.tables import write_rows  # noqa: E402
+from ragstone.features.judge.judging import judge_sheet  # noqa: E402
+from ragstone.kernel.config import choose, load_settings  # noqa: E402
+from ragstone.kernel.records import Answer  # noqa: E402
+from ragstone.kernel.stages.judge import load_judges  # noqa: E402
+from ragstone.kernel.tables import write_rows  # noqa: E402
 
 EVOUNA = ROOT.parent / "shared" / "data" / "evouna" / "tq600.jsonl"
 LATENCY_S = 0.05

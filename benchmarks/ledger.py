@@ -33,13 +33,13 @@ sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
 from tests.support.fake_openai import running, stats  # noqa: E402
 
-from ragstone.errors import DataError  # noqa: E402
-from ragstone.llm import Ledger  # noqa: E402
-from ragstone.llm.archive import export_responses, import_responses  # noqa: E402
-from ragstone.llm.ledger import connect  # noqa: E402
-from ragstone.llm.prompt import Completion  # noqa: E402
-from ragstone.records import Answer, Usage  # noqa: E402
-from ragstone.tables import write_rows  # noqa: E402
+from ragstone.features.ledger.archive import export_responses, import_responses  # noqa: E402
+from ragstone.kernel.errors import DataError  # noqa: E402
+from ragstone.kernel.llm import Ledger  # noqa: E402
+from ragstone.kernel.llm.ledger import connect  # noqa: E402
+from ragstone.kernel.llm.prompt import Completion  # noqa: E402
+from ragstone.kernel.records import Answer, Usage  # noqa: E402
+from ragstone.kernel.tables import write_rows  # noqa: E402
 
 LATENCY_S = 0.02
 IN_FLIGHT = 64

@@ -17,11 +17,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ragstone.config import LedgerSection, ModelSettings, Settings
-from ragstone.llm import AnyLedger, Budget, Door, open_ledger
-from ragstone.llm.prompt import Completion
-from ragstone.llm.transport import Endpoint
-from ragstone.records import Usage
+from ragstone.kernel.config import LedgerSection, ModelSettings, Settings
+from ragstone.kernel.llm import AnyLedger, Budget, Door, open_ledger
+from ragstone.kernel.llm.prompt import Completion
+from ragstone.kernel.llm.transport import Endpoint
+from ragstone.kernel.records import Usage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
 

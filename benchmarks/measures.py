@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 import pytrec_eval
 
-from ragstone.records import Evidence, Question, Ranking
-from ragstone.retrieval.evaluate import QueryMeasures, measure_queries, summarise_queries
+from ragstone.kernel.records import Evidence, Question, Ranking
+from ragstone.kernel.retrieval.evaluate import QueryMeasures, measure_queries, summarise_queries
 
 N_QUESTIONS, DEPTH, N_DOCUMENTS, RUNS = 10_000, 100, 20_000, 10
 KS = (1, 3, 5, 10, 100)

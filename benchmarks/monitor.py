@@ -33,9 +33,9 @@ def fill(folder: Path, n_rows: int) -> None:
 
 def gaps(folder: Path) -> object:
     """Look for gaps in the last 28 days of the log."""
-    from ragstone.config import MonitorSection, Settings
-    from ragstone.flows.watch.gaps import look_for_gaps
-    from ragstone.monitor.store import MonitorStore
+    from ragstone.features.watch.finding_gaps import look_for_gaps
+    from ragstone.features.watch.store import MonitorStore
+    from ragstone.kernel.config import MonitorSection, Settings
 
     settings = Settings(root=str(folder), monitor=MonitorSection(store=STORE))
     with MonitorStore(folder / STORE) as store:
@@ -45,10 +45,10 @@ def gaps(folder: Path) -> object:
 
 def page(folder: Path) -> object:
     """Write the page, from opening the store on."""
-    from ragstone.config import MonitorSection
-    from ragstone.monitor.look import look_at
-    from ragstone.monitor.page import write_monitor
-    from ragstone.monitor.store import MonitorStore
+    from ragstone.features.watch.look import look_at
+    from ragstone.features.watch.page import write_monitor
+    from ragstone.features.watch.store import MonitorStore
+    from ragstone.kernel.config import MonitorSection
 
     with MonitorStore(folder / STORE) as store:
         look = look_at(store, MonitorSection(), today=TODAY, judges=list(JUDGES))
@@ -62,11 +62,11 @@ def served(folder: Path) -> object:
 
     import uvicorn
 
-    from ragstone.assistant.api.app import create_app
-    from ragstone.config import MonitorSection, Settings
-    from ragstone.config.serving import ServeSection
-    from ragstone.serve.server import address_of, listen
+    from ragstone.kernel.config import MonitorSection, Settings
+    from ragstone.kernel.config.serving import ServeSection
+    from ragstone.kernel.serve.server import address_of, listen
     from ragstone.workbench.monitor_routes import monitor_routes
+    from ragstone_assistant.api.app import create_app
 
     settings = Settings(root=str(folder), monitor=MonitorSection(store=STORE))
     nobody: Any = None  # the monitor's routes ask no assistant

@@ -18,14 +18,14 @@ import msgspec
 import numpy as np
 from tests.support.simulated_use import used_days
 
-from ragstone.config import MonitorSection
-from ragstone.monitor.alarms import JudgeEvidence, alarms
-from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
-from ragstone.monitor.cells import DayCell
-from ragstone.monitor.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
-from ragstone.monitor.use import FAILED_CALLS
-from ragstone.records import Answer
-from ragstone.statistics.intervals import Codes, Floats, wilson_interval
+from ragstone.features.watch.alarms import JudgeEvidence, alarms
+from ragstone.features.watch.canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
+from ragstone.features.watch.cells import DayCell
+from ragstone.features.watch.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
+from ragstone.features.watch.use import FAILED_CALLS
+from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.records import Answer
+from ragstone.kernel.statistics.intervals import Codes, Floats, wilson_interval
 
 BEGIN = date(2026, 1, 1)
 DAYS, ROWS = 365, 932

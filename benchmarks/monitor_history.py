@@ -14,10 +14,9 @@ from datetime import date, timedelta
 import msgspec
 import numpy as np
 
-from ragstone.config import MonitorSection
-from ragstone.monitor.alarms import JudgeEvidence, alarms
-from ragstone.monitor.cells import DayCell
-from ragstone.monitor.history import (
+from ragstone.features.watch.alarms import JudgeEvidence, alarms
+from ragstone.features.watch.cells import DayCell
+from ragstone.features.watch.history import (
     Movement,
     PeriodDrift,
     RejudgedHistory,
@@ -26,7 +25,8 @@ from ragstone.monitor.history import (
     draw_history,
     period_drifts,
 )
-from ragstone.statistics.intervals import Floats
+from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.statistics.intervals import Floats
 
 BEGIN = date(2026, 1, 1)
 DAYS, ROWS, CHANGED = 180, 300, 90

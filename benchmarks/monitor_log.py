@@ -147,8 +147,8 @@ def measure(name: str, n: int, work: Callable[..., object], *args: object) -> No
 
 
 def _open(folder: Path, name: str, masking: bool) -> Any:  # noqa: ANN401
-    from ragstone.config import MonitorSection, Settings
-    from ragstone.flows.watch.watching import Watcher
+    from ragstone.features.watch.watching import Watcher
+    from ragstone.kernel.config import MonitorSection, Settings
 
     section = MonitorSection(store=name, keep_personal_data=not masking)
     return Watcher(Settings(root=str(folder), monitor=section))
@@ -169,7 +169,7 @@ def take(folder: Path, name: str) -> object:
 
 def cells(folder: Path, name: str) -> object:
     """Return how many cells there are; the first time they are computed."""
-    from ragstone.monitor.store import MonitorStore
+    from ragstone.features.watch.store import MonitorStore
 
     with MonitorStore(folder / name) as store:
         return len(store.cells())
@@ -177,7 +177,7 @@ def cells(folder: Path, name: str) -> object:
 
 def overview(folder: Path, name: str) -> object:
     """Return how much there is."""
-    from ragstone.monitor.store import MonitorStore
+    from ragstone.features.watch.store import MonitorStore
 
     with MonitorStore(folder / name) as store:
         return store.overview().n_exchanges
@@ -185,7 +185,7 @@ def overview(folder: Path, name: str) -> object:
 
 def worst(folder: Path, name: str) -> object:
     """Return how many have a score, with the page of the worst."""
-    from ragstone.monitor.store import MonitorStore
+    from ragstone.features.watch.store import MonitorStore
 
     with MonitorStore(folder / name) as store:
         return store.scored("faithfulness").n
@@ -194,7 +194,7 @@ def worst(folder: Path, name: str) -> object:
 def look(folder: Path, name: str) -> object:
     """Return how many alarms a look at the store shows, as `ragstone watch` without a log does."""
     with _open(folder, name, False) as watcher:
-        from ragstone.monitor.reading import ReadCounts
+        from ragstone.features.watch.reading import ReadCounts
 
         summary = watcher.judge(ReadCounts(), asking=False, today=datetime.date(2026, 12, 31))
         return len(summary.alarms)

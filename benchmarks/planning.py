@@ -31,26 +31,26 @@ from farm_tools.crops import crops_tool  # noqa: E402
 from farm_tools.open_meteo import WeatherOptions  # noqa: E402
 from farm_tools.videos import videos_tool  # noqa: E402
 from farm_tools.weather import weather_tool  # noqa: E402
-from ragstone.assistant.answering.answering import Answering  # noqa: E402
-from ragstone.assistant.answering.documents import documents_tool  # noqa: E402
-from ragstone.assistant.answering.prompting import load_answering_prompt  # noqa: E402
-from ragstone.assistant.conversation import Asked, Passage  # noqa: E402
-from ragstone.assistant.domain import Domain, load_domain  # noqa: E402
-from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments  # noqa: E402
-from ragstone.assistant.planning.loop import MOST_ASKED, conversation_language, n_asked  # noqa: E402
-from ragstone.assistant.planning.model import model_chooser  # noqa: E402
-from ragstone.assistant.planning.slots import courtesy_in, know_by_words  # noqa: E402
-from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction  # noqa: E402
-from ragstone.assistant.planning.words import words_chooser  # noqa: E402
-from ragstone.assistant.scope import scope_guard  # noqa: E402
-from ragstone.assistant.tool import Tool  # noqa: E402
-from ragstone.config import AssistantSection, Settings  # noqa: E402
-from ragstone.corpus.tags import Tag, load_tags  # noqa: E402
-from ragstone.embedding.gathering import Gathered  # noqa: E402
-from ragstone.embedding.opening import open_embedder  # noqa: E402
-from ragstone.engine.session import open_session  # noqa: E402
-from ragstone.llm import CallFailed, Prompt, Reply  # noqa: E402
-from ragstone.records import Turn  # noqa: E402
+from ragstone.kernel.config import AssistantSection, Settings  # noqa: E402
+from ragstone.kernel.corpus.tags import Tag, load_tags  # noqa: E402
+from ragstone.kernel.embedding.gathering import Gathered  # noqa: E402
+from ragstone.kernel.embedding.opening import open_embedder  # noqa: E402
+from ragstone.kernel.engine.session import open_session  # noqa: E402
+from ragstone.kernel.llm import CallFailed, Prompt, Reply  # noqa: E402
+from ragstone.kernel.records import Turn  # noqa: E402
+from ragstone_assistant.answering.answering import Answering  # noqa: E402
+from ragstone_assistant.answering.documents import documents_tool  # noqa: E402
+from ragstone_assistant.answering.prompting import load_answering_prompt  # noqa: E402
+from ragstone_assistant.conversation import Asked, Passage  # noqa: E402
+from ragstone_assistant.domain import Domain, load_domain  # noqa: E402
+from ragstone_assistant.planning.actions import Menu, menu_of, read_arguments  # noqa: E402
+from ragstone_assistant.planning.loop import MOST_ASKED, conversation_language, n_asked  # noqa: E402
+from ragstone_assistant.planning.model import model_chooser  # noqa: E402
+from ragstone_assistant.planning.slots import courtesy_in, know_by_words  # noqa: E402
+from ragstone_assistant.planning.state import AgentState, Choose, ChosenAction  # noqa: E402
+from ragstone_assistant.planning.words import words_chooser  # noqa: E402
+from ragstone_assistant.scope import scope_guard  # noqa: E402
+from ragstone_assistant.tool import Tool  # noqa: E402
 
 TODAY = date(2026, 11, 21)
 FARM = load_domain(AssistantSection(), EXAMPLES / "texts")

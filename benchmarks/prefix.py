@@ -27,7 +27,7 @@ import msgspec
 from aiohttp import web
 
 import ragstone
-from ragstone.judging import judge_names, load_judge
+from ragstone.kernel.judging import judge_names, load_judge
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
 

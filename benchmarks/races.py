@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from ragstone.flows.bench_answerers.race import after_round, next_round, standing, start_race
-from ragstone.statistics import Codes, Floats
+from ragstone.features.bench.answerers.race import after_round, next_round, standing, start_race
+from ragstone.kernel.statistics import Codes, Floats
 
 SIMULATIONS = 500
 CONFIGURATIONS = 12

@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import ragstone
-from ragstone.config import ModelSettings, Price, Settings
-from ragstone.errors import ModelError
-from ragstone.flows.judge.judging import judge_sheet
-from ragstone.judging import judge_names
-from ragstone.llm import Reply, open_door
-from ragstone.llm.providers import providers
-from ragstone.llm.response_store import MemoryLedger
-from ragstone.records import Answer, Context, Judgement
-from ragstone.stages.judge import load_judges
-from ragstone.tables import read_rows, write_rows
+from ragstone.features.judge.judging import judge_sheet
+from ragstone.kernel.config import ModelSettings, Price, Settings
+from ragstone.kernel.errors import ModelError
+from ragstone.kernel.judging import judge_names
+from ragstone.kernel.llm import Reply, open_door
+from ragstone.kernel.llm.providers import providers
+from ragstone.kernel.llm.response_store import MemoryLedger
+from ragstone.kernel.records import Answer, Context, Judgement
+from ragstone.kernel.stages.judge import load_judges
+from ragstone.kernel.tables import read_rows, write_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
 
@@ -76,7 +76,7 @@ def settings_in(folder: Path, fake: FakeOpenAI) -> Settings:
     (folder / ".ragstone" / "secret").write_text("00" * 32)
     model = ModelSettings(base_url=fake.base_url, price_usd_per_million=Price(input=0.25, output=2.0))
     settings = Settings(root=str(folder), models={"openai/thinker": model})
-    return ragstone.config.choose(settings, "judge", model="openai/thinker")
+    return ragstone.kernel.config.choose(settings, "judge", model="openai/thinker")
 
 
 def sheet_of(folder: Path, n_rows: int) -> Path:

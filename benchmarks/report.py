@@ -16,17 +16,26 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.engine.call_log import open_call_log
-from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
-from ragstone.judging import summarise
-from ragstone.llm.call_trace import Exchange
-from ragstone.llm.prompt import Message
-from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking, RankingItem, Verdict
-from ragstone.report.findings import common_headline
-from ragstone.report.page import write_markdown, write_report
-from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval.evaluate import evaluate_rankings
-from ragstone.tables import write_rows
+from ragstone.features.report.findings import common_headline
+from ragstone.features.report.page import write_markdown, write_report
+from ragstone.kernel.engine.call_log import open_call_log
+from ragstone.kernel.judging import summarise
+from ragstone.kernel.llm.call_trace import Exchange
+from ragstone.kernel.llm.prompt import Message
+from ragstone.kernel.records import (
+    Answer,
+    Context,
+    Document,
+    Judgement,
+    Question,
+    Ranking,
+    RankingItem,
+    Verdict,
+)
+from ragstone.kernel.retrieval.evaluate import evaluate_rankings
+from ragstone.kernel.runs.breakdown import distributions, means_by_tag, rank_systems
+from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.tables import write_rows
 
 MODEL = "openai/gpt-4o-mini"
 N_QUESTIONS = 10_000

@@ -19,18 +19,18 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.config import HybridSettings, RetrieverSettings
-from ragstone.corpus.chunking import chunk_documents
-from ragstone.embedding.embedder import Embedder
-from ragstone.embedding.opening import open_embedder
-from ragstone.records import Chunk, Document, Question
-from ragstone.retrieval.deps import RetrieverDeps
-from ragstone.retrieval.evaluate import evaluate_rankings
-from ragstone.retrieval.measures import Grades
-from ragstone.retrieval.relevance import missing_documents
-from ragstone.retrieval.search import build_search
-from ragstone.retrieval.summary import RetrievalSummary
-from ragstone.tables import read_rows
+from ragstone.kernel.config import HybridSettings, RetrieverSettings
+from ragstone.kernel.corpus.chunking import chunk_documents
+from ragstone.kernel.embedding.embedder import Embedder
+from ragstone.kernel.embedding.opening import open_embedder
+from ragstone.kernel.records import Chunk, Document, Question
+from ragstone.kernel.retrieval.deps import RetrieverDeps
+from ragstone.kernel.retrieval.evaluate import evaluate_rankings
+from ragstone.kernel.retrieval.measures import Grades
+from ragstone.kernel.retrieval.relevance import missing_documents
+from ragstone.kernel.retrieval.search import build_search
+from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.tables import read_rows
 
 PACKS = Path(__file__).parents[2] / "shared" / "data"
 WANTED: dict[str, tuple[float | None, float | None]] = {

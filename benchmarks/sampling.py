@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.privacy.masking import mask_personal_data
+from ragstone.kernel.privacy.masking import mask_personal_data
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 PERSONAL = (
@@ -52,7 +52,7 @@ def write_log(path: Path, n_rows: int) -> None:
 
 
 def measured(log: Path, way: str, results: "multiprocessing.Queue[tuple[float, float, float, int]]") -> None:
-    from ragstone.stages.sample import sample_log
+    from ragstone.features.sample.sampling import sample_log
 
     before, cpu = time.perf_counter(), time.process_time()
     sample = sample_log(log, 200, by=way, quality="feedback")  # type: ignore[arg-type]

@@ -21,10 +21,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.records import Chunk, Question
-from ragstone.retrieval.bm25 import rank_by_bm25
-from ragstone.retrieval.ranks import search_exactly
-from ragstone.retrieval.search import build_search
+from ragstone.kernel.records import Chunk, Question
+from ragstone.kernel.retrieval.bm25 import rank_by_bm25
+from ragstone.kernel.retrieval.ranks import search_exactly
+from ragstone.kernel.retrieval.search import build_search
 
 PACKS = Path(__file__).parents[2] / "shared" / "data"
 ENGLISH = ("squad2", "clapnq", "agxqa", "bankfaq", "cranfield")

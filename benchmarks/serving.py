@@ -36,17 +36,17 @@ import numpy as np
 from aiohttp import web
 from tests.support.scripts import nonce_in
 
-from ragstone.assistant.assistant import Assistant
-from ragstone.assistant.conversation import Asked, Emit, LoopStep, Said, TextPiece
-from ragstone.assistant.domain import Domain
-from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
-from ragstone.assistant.log.exchange_log import open_log
-from ragstone.config import Settings
-from ragstone.config.serving import LogSection, ServeSection
-from ragstone.embedding import opening
-from ragstone.embedding.model import EmbeddingModel, Role, Vectors, in_batches
-from ragstone.serve.server import listen
+from ragstone.kernel.config import Settings
+from ragstone.kernel.config.serving import LogSection, ServeSection
+from ragstone.kernel.embedding import opening
+from ragstone.kernel.embedding.model import EmbeddingModel, Role, Vectors, in_batches
+from ragstone.kernel.serve.server import listen
 from ragstone.workbench.serving import serve_project
+from ragstone_assistant.assistant import Assistant
+from ragstone_assistant.conversation import Asked, Emit, LoopStep, Said, TextPiece
+from ragstone_assistant.domain import Domain
+from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase
+from ragstone_assistant.log.exchange_log import open_log
 
 PLAN_S, FIRST_S, PIECE_S, PIECES = 0.5, 1.0, 0.05, 10
 MODEL_S = PLAN_S + FIRST_S + PIECE_S * PIECES

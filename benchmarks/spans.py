@@ -15,8 +15,8 @@ import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragstone.records import Answer
-from ragstone.tables import read_rows
+from ragstone.kernel.records import Answer
+from ragstone.kernel.tables import read_rows
 
 WORDS = ("plant", "maize", "in", "march", "when", "the", "rain", "comes", "and", "keep", "weeds", "out")
 NANO = 1_000_000_000

@@ -22,21 +22,21 @@ import numpy as np
 from benchmarks.judges import Asked, half, interval, judged, load, scores
 
 import ragstone
-from ragstone.config import load_settings
-from ragstone.judging import load_judge, question_digest
-from ragstone.judging.fields import Member
-from ragstone.judging.fitting import Flags, fit_cut
-from ragstone.judging.stack import StackJudge
-from ragstone.judging.stacking import (
+from ragstone.features.improve.stacking import (
     StackRows,
     StackWeights,
     crossed_probabilities,
     fit_stack,
     stack_judge,
 )
-from ragstone.judging.writing import judge_text
-from ragstone.records import Answer
-from ragstone.statistics import (
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.judging import load_judge, question_digest
+from ragstone.kernel.judging.fields import Member
+from ragstone.kernel.judging.fitting import Flags, fit_cut
+from ragstone.kernel.judging.stack import StackJudge
+from ragstone.kernel.judging.writing import judge_text
+from ragstone.kernel.records import Answer
+from ragstone.kernel.statistics import (
     Floats,
     bootstrap_estimates,
     cluster_codes,
@@ -44,8 +44,8 @@ from ragstone.statistics import (
     difference_estimates,
     roc_auc,
 )
-from ragstone.statistics.auc import auc_columns
-from ragstone.statistics.correlation import spearman
+from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics.correlation import spearman
 
 PACKAGE = Path(ragstone.__file__).parent
 LIBRARY = PACKAGE / "judging" / "library"

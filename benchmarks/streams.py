@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of th
 
 from tests.support.fake_openai import running
 
-from ragstone.config import ModelSettings, Settings
-from ragstone.llm import Message, Prompt, open_door
-from ragstone.llm.response_store import MemoryLedger
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.llm import Message, Prompt, open_door
+from ragstone.kernel.llm.response_store import MemoryLedger
 
 WORDS = 100
 ROUNDS = 5

@@ -2,7 +2,7 @@
 
     python benchmarks/suite.py
 
-Reads ../shared/data and benchmarks/suite.toml, writes src/ragstone/agreement/suite/rows.jsonl; the same bytes
+Reads ../shared/data and benchmarks/suite.toml, writes src/ragstone/features/bench/suite/rows.jsonl; the same bytes
 each time. Cards of other rows are not shown: measure those of agreement/suite/suite.json again.
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from ragstone.agreement.suite.rows import SuiteRow
-from ragstone.flows.attack.rows import base_rows, neutral_text
+from ragstone.features.attack.rows import base_rows, neutral_text
+from ragstone.features.bench.suite.rows import SuiteRow
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"

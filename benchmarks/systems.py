@@ -18,10 +18,10 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
-from ragstone.config import HttpSystem, PythonSystem, Settings, SystemSettings
-from ragstone.engine.session import open_session
-from ragstone.records import Question
-from ragstone.stages.answer import system_rows
+from ragstone.kernel.config import HttpSystem, PythonSystem, Settings, SystemSettings
+from ragstone.kernel.engine.session import open_session
+from ragstone.kernel.records import Question
+from ragstone.kernel.stages.answer import system_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
 

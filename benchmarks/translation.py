@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ragstone.config import Settings
-from ragstone.flows.translate.translating import translate
-from ragstone.judging.lexical import chrf
-from ragstone.records import Question
-from ragstone.tables import read_rows
+from ragstone.features.translate.translating import translate
+from ragstone.kernel.config import Settings
+from ragstone.kernel.judging.lexical import chrf
+from ragstone.kernel.records import Question
+from ragstone.kernel.tables import read_rows
 
 N = 200
 SHIFTS = (1, 7, 31, 77)  # whose translation stands in the place of the right one

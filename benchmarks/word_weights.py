@@ -11,11 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import ragstone.judging
-from ragstone.judging.matching import STEPS, smallest_step, spoken
+import ragstone.kernel.judging
+from ragstone.kernel.judging.matching import STEPS, smallest_step, spoken
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-FILE = Path(ragstone.judging.__file__).parent / "library" / "words" / "weights.toml"
+FILE = Path(ragstone.kernel.judging.__file__).parent / "library" / "words" / "weights.toml"
 FEWEST_TOPICS = {"en": 8}  # of 450; of the 36 of each other language, FEWEST
 FEWEST = 4
 SECTIONS = 4  # paragraphs of a guide, so that one framework does not decide what English is

@@ -20,8 +20,8 @@ from random import Random
 
 import msgspec
 
-from ragstone.records import Answer, Context, Judgement, Question, Status, Usage
-from ragstone.tables import write_rows
+from ragstone.kernel.records import Answer, Context, Judgement, Question, Status, Usage
+from ragstone.kernel.tables import write_rows
 
 WORDS = (Path(__file__).parent.parent / "docs" / "report.md").read_text(encoding="utf-8").split()
 JUDGES = ("correctness", "faithfulness", "relevance", "context_relevance", "containment")
@@ -60,7 +60,7 @@ def judgements(n: int, draw: Random) -> Iterator[Judgement]:
 
 def make_run(folder: Path, n: int, ending: str) -> None:
     """Write a run of n judgements, with its summary."""
-    from ragstone.report.run import read_summary
+    from ragstone.kernel.runs.run import read_summary
     from ragstone.workbench.runs import summary_of_rows
 
     draw = Random(0)
@@ -95,7 +95,7 @@ def timed(project: Path) -> None:
     """Open the run, and pages of its rows, in this process; print the seconds."""
     from litestar.testing import TestClient
 
-    from ragstone.config import load_settings
+    from ragstone.kernel.config import load_settings
     from ragstone.workbench.app import create_workbench
 
     app = create_workbench(load_settings(project / "ragstone.toml"))
@@ -126,7 +126,7 @@ def timed(project: Path) -> None:
 
 def list_of_runs(project: Path, n: int) -> None:
     """Time the list of n runs, first and second look."""
-    from ragstone.config import load_settings
+    from ragstone.kernel.config import load_settings
     from ragstone.workbench.desk import Workbench
 
     summary = (project / "runs" / "large" / "summary.json").read_bytes()

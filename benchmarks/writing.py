@@ -14,11 +14,11 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from ragstone.corpus.sentences import sentence_spans
-from ragstone.dataset.evidence import find_evidence
-from ragstone.dataset.languages import speaks
-from ragstone.records import Document, Question
-from ragstone.tables import read_rows
+from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.dataset.evidence import find_evidence
+from ragstone.kernel.dataset.languages import speaks
+from ragstone.kernel.records import Document, Question
+from ragstone.kernel.tables import read_rows
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 PARAGRAPHS = 60  # of each language

@@ -20,14 +20,14 @@ import msgspec
 from typer.models import OptionInfo
 
 import ragstone
-from ragstone import config, errors, records
 from ragstone.cli.app import app_of
-from ragstone.console.extras import EXTRAS
-from ragstone.judging import judge_names, load_judge
-from ragstone.judging.fields import Example, Member
-from ragstone.judging.judge import KEYS, KINDS, type_of_kind
-from ragstone.judging.rubric import Criterion
-from ragstone.tables.names import ALIASES, accepted_names, fields_of
+from ragstone.kernel import config, errors, records
+from ragstone.kernel.console.extras import EXTRAS
+from ragstone.kernel.judging import judge_names, load_judge
+from ragstone.kernel.judging.fields import Example, Member
+from ragstone.kernel.judging.judge import KEYS, KINDS, type_of_kind
+from ragstone.kernel.judging.rubric import Criterion
+from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

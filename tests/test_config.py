@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragstone.config import (
+from ragstone.features.build.critic import load_critic
+from ragstone.features.build.styles import load_style
+from ragstone.kernel.config import (
     ExtractiveSystem,
     ModelSettings,
     Price,
@@ -19,11 +21,9 @@ from ragstone.config import (
     load_settings,
     parse_toml,
 )
-from ragstone.errors import ConfigError
-from ragstone.flows.build.styles import load_style
-from ragstone.judging import load_judge
-from ragstone.judging.critic import load_critic
-from ragstone.systems.prompting import load_prompt
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging import load_judge
+from ragstone.kernel.systems.prompting import load_prompt
 
 
 def write(folder: Path, text: str) -> Path:

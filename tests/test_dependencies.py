@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.errors import MissingExtra, optional_package
+from ragstone.kernel.errors import MissingExtra, optional_package
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")

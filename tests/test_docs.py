@@ -29,22 +29,22 @@ from tests.support.scripted_facts import wants_facts, write_facts
 from tests.support.scripted_writer import write_questions
 
 import ragstone
-from ragstone import records
-from ragstone.config import ModelSettings, Settings
-from ragstone.console import printing as console
-from ragstone.console.starter import copy_starter
-from ragstone.flows.build.styles import parse_style
-from ragstone.flows.doctor.command import SEPARATE
-from ragstone.judging.critic import parse_critic
-from ragstone.judging.judge import parse_judge
-from ragstone.llm import door
-from ragstone.llm.openai import open_openai
-from ragstone.llm.providers import Provider, providers
-from ragstone.llm.transport import Where
-from ragstone.systems.prompting import load_prompt
-from ragstone.systems.users.persona import load_personas
-from ragstone.tables import read_rows, write_rows
-from ragstone.tables.reading import parse_row
+from ragstone.features.build.critic import parse_critic
+from ragstone.features.build.styles import parse_style
+from ragstone.features.doctor.command import SEPARATE
+from ragstone.features.new.starter import copy_starter
+from ragstone.features.simulate.persona import load_personas
+from ragstone.kernel import records
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.console import printing as console
+from ragstone.kernel.judging.judge import parse_judge
+from ragstone.kernel.llm import door
+from ragstone.kernel.llm.openai import open_openai
+from ragstone.kernel.llm.providers import Provider, providers
+from ragstone.kernel.llm.transport import Where
+from ragstone.kernel.systems.prompting import load_prompt
+from ragstone.kernel.tables import read_rows, write_rows
+from ragstone.kernel.tables.reading import parse_row
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

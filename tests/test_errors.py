@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from ragstone import errors
-from ragstone.errors import (
+from ragstone.kernel import errors
+from ragstone.kernel.errors import (
     ConfigError,
     DataError,
     MissingExtra,
@@ -14,7 +14,7 @@ from ragstone.errors import (
     explaining,
     nearest,
 )
-from ragstone.llm import CallFailed
+from ragstone.kernel.llm import CallFailed
 
 
 def test_all_errors_are_one_tree_and_the_docstring_shows_it():

@@ -12,9 +12,9 @@ from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns
 from tests.support.outside import ATOMS, BOUNDED, BUILT, ROUTINES, built, importer_of
 from tests.support.spans_of_shapes import SHAPES, spans_of
 
-from ragstone.corpus.reading import PACKED, READERS
-from ragstone.flows.import_ import recognise
-from ragstone.tables.interchange.traces import answers_of
+from ragstone.features.import_ import recognise
+from ragstone.kernel.corpus.reading import PACKED, READERS
+from ragstone.kernel.tables.interchange.traces import answers_of
 
 pytestmark = pytest.mark.simulation
 

@@ -14,9 +14,9 @@ import pytest
 
 import ragstone
 from ragstone.cli.app import COMMANDS
-from ragstone.corpus.reading import PACKED, READERS
-from ragstone.judging.judge import KINDS
-from ragstone.tables.interchange.recognise import FORMATS
+from ragstone.kernel.corpus.reading import PACKED, READERS
+from ragstone.kernel.judging.judge import KINDS
+from ragstone.kernel.tables.interchange.recognise import FORMATS
 
 ROOT = Path(ragstone.__file__).parent
 OURS = re.compile(r"ragstone(?:\.[a-z_]\w*)+(?::[A-Za-z_]\w*)?")
@@ -80,15 +80,15 @@ def test_every_module_that_the_source_names_by_text_is_there():
     lost = [f"{module}: {text}" for text, module in ours if not is_there(text, module)]
     assert not lost
     texts = {text for _, text in every}
-    for table in ("files.xlsx:read_xlsx", "rubric:RubricJudge", "promptfoo:read_promptfoo"):
+    for table in ("kernel.files.xlsx:read_xlsx", "rubric:RubricJudge", "promptfoo:read_promptfoo"):
         assert table in texts
-    assert "ragstone.report.notebook" in texts
+    assert "ragstone.notebook" in texts
 
 
 def test_a_name_that_leads_nowhere_is_found():
-    assert not is_there("corpus.readers.xlsx:read_xlsx", "ragstone.corpus.reading")
-    assert not is_there("files.xlsx:read_lost", "ragstone.corpus.reading")
-    assert not is_there("ragstone.corpus.lost", "ragstone.corpus.reading")
+    assert not is_there("corpus.readers.xlsx:read_xlsx", "ragstone.kernel.corpus.reading")
+    assert not is_there("kernel.files.xlsx:read_lost", "ragstone.kernel.corpus.reading")
+    assert not is_there("ragstone.kernel.corpus.lost", "ragstone.kernel.corpus.reading")
 
 
 def test_what_a_table_names_is_a_place_that_the_search_finds():
@@ -100,7 +100,7 @@ def test_what_a_table_names_is_a_place_that_the_search_finds():
 
 @pytest.mark.parametrize("ending", READERS)
 def test_every_reader_opens(ending, tmp_path):
-    from ragstone.files.file import File, Unreadable
+    from ragstone.kernel.files.file import File, Unreadable
 
     file = tmp_path / f"a{ending}"
     file.write_bytes(b"")

@@ -24,7 +24,7 @@ from tests.support.scripted_writer import writer
 from tests.support.scripts import schema_in
 from tests.test_docs import blocks_of
 
-from ragstone.console.starter import copy_starter
+from ragstone.features.new.starter import copy_starter
 
 pytestmark = pytest.mark.docs
 

@@ -5,11 +5,11 @@ import runpy
 import pytest
 from tests.support.judged_runs import answers, judged, questions, write_run
 
-import ragstone.flows.compare.checking
+import ragstone.features.compare.checking
+import ragstone.kernel.runs
 import ragstone.pytest
-import ragstone.report
-from ragstone.records import Question
-from ragstone.tables import write_rows
+from ragstone.kernel.records import Question
+from ragstone.kernel.tables import write_rows
 
 pytest_plugins = ["pytester"]
 
@@ -328,7 +328,7 @@ import sys
 
 def test_nothing_heavy_was_imported():
     assert "ragstone.pytest" in sys.modules
-    assert not {"numpy", "aiohttp", "msgspec", "ragstone.engine"} & set(sys.modules)
+    assert not {"numpy", "aiohttp", "msgspec", "ragstone.kernel.engine"} & set(sys.modules)
 """
     )
     outcomes = folder.runpytest_subprocess("-q", "-p", "no:hypothesispytest").parseoutcomes()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ragstone
-from ragstone.errors import RagstoneError
+from ragstone.kernel.errors import RagstoneError
 
 OURS = str(Path(ragstone.__file__).parent)
 ROW = {"question": "Is it blue?", "answer": "Yes.", "reference": "Yes.", "contexts": ["It is blue."]}

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.support.plain_rows import judgement_row
 
-from ragstone.records import (
+from ragstone.kernel.records import (
     STATUSES,
     Answer,
     Chunk,

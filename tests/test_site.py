@@ -36,8 +36,12 @@ def test_decisions_are_listed_in_order(hook):
 @pytest.mark.parametrize(
     ("page", "markdown", "becomes"),
     [
-        ("files.md", "[x](../src/ragstone/records.py)", "[x](HERE/blob/main/src/ragstone/records.py)"),
-        ("files.md", "[x](../src/ragstone/llm)", "[x](HERE/tree/main/src/ragstone/llm)"),
+        (
+            "files.md",
+            "[x](../src/ragstone/kernel/records.py)",
+            "[x](HERE/blob/main/src/ragstone/kernel/records.py)",
+        ),
+        ("files.md", "[x](../src/ragstone/kernel/llm)", "[x](HERE/tree/main/src/ragstone/kernel/llm)"),
         ("files.md", "[x](../README.md#two-commands)", "[x](HERE/blob/main/README.md#two-commands)"),
         ("files.md", "[x](judges.md)", "[x](judges.md)"),
         ("decisions/0001-msgspec-and-no-scipy.md", "[x](../judges.md)", "[x](../judges.md)"),

@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-from ragstone.version import __version__ as __version__
+from ragstone.kernel.version import __version__ as __version__
 
 # A name is imported when it is first used: `import ragstone` stays quick, and opens and reads nothing.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

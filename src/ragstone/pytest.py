@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 if TYPE_CHECKING:
-    from ragstone.config import Settings
-    from ragstone.experiments.compared import MetricComparison
-    from ragstone.flows.compare.checking import CheckedApplication
-    from ragstone.judging import MetricSummary
-    from ragstone.records import Judgement, Question
-    from ragstone.stages.judge import AnyJudge
+    from ragstone.features.compare.checking import CheckedApplication
+    from ragstone.features.compare.values import MetricComparison
+    from ragstone.kernel.config import Settings
+    from ragstone.kernel.judging import MetricSummary
+    from ragstone.kernel.records import Judgement, Question
+    from ragstone.kernel.stages.judge import AnyJudge
 
     Check = Callable[[str | Callable[..., object]], CheckedApplication]
 
@@ -108,7 +108,7 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
     root = request.config.rootpath
 
     def check(system: "str | Callable[..., object]") -> "CheckedApplication":
-        from ragstone.errors import RagstoneError
+        from ragstone.kernel.errors import RagstoneError
 
         __tracebackhide__ = True
         try:
@@ -131,7 +131,7 @@ def _failure(words: str) -> BaseException:
 
 def _check_mark(wanted: Wanted) -> None:
     """Raise ConfigError for values that no test could mean."""
-    from ragstone.errors import ConfigError
+    from ragstone.kernel.errors import ConfigError
 
     mistakes = {
         "thresholds are a mapping, such as {'containment': 0.8}": not isinstance(wanted.thresholds, Mapping),
@@ -152,8 +152,8 @@ def _check_mark(wanted: Wanted) -> None:
 
 def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "CheckedApplication":
     """Return the answers and what the judges say of them. Raises RagstoneError."""
-    from ragstone.errors import ConfigError, DataError
-    from ragstone.flows.compare.checking import check_application
+    from ragstone.features.compare.checking import check_application
+    from ragstone.kernel.errors import ConfigError, DataError
 
     judges = list(wanted.judges) or list(wanted.thresholds)
     if not judges and wanted.baseline is None:
@@ -170,8 +170,8 @@ def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) ->
 
 
 def _questions(wanted: Wanted, root: Path) -> "list[Question]":
-    from ragstone.records import Question
-    from ragstone.tables import parse_rows, read_rows
+    from ragstone.kernel.records import Question
+    from ragstone.kernel.tables import parse_rows, read_rows
 
     if isinstance(wanted.questions, str | Path):
         return list(read_rows(root / wanted.questions, Question))
@@ -180,7 +180,7 @@ def _questions(wanted: Wanted, root: Path) -> "list[Question]":
 
 def _settings(root: Path) -> "Settings":
     """Return the settings in pytest's root folder, the defaults there if it has none."""
-    from ragstone.config import Settings, load_settings
+    from ragstone.kernel.config import Settings, load_settings
 
     file = root / "ragstone.toml"
     return load_settings(file) if file.is_file() else Settings(root=str(root))
@@ -188,9 +188,9 @@ def _settings(root: Path) -> "Settings":
 
 def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
     """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
-    from ragstone.document.numbers import with_level
-    from ragstone.report.compare import gate_told, metric_told, outcome
-    from ragstone.report.wording import denominator, statuses
+    from ragstone.features.compare.words import gate_told, metric_told, outcome
+    from ragstone.kernel.document.numbers import with_level
+    from ragstone.kernel.runs.wording import denominator, statuses
 
     problems, lines = [], []
     of_metric = _thresholds(checked, wanted.thresholds)
@@ -208,7 +208,7 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
                 "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
             )
     if wanted.baseline is not None:
-        from ragstone.flows.compare.checking import check_against
+        from ragstone.features.compare.checking import check_against
 
         found = check_against(checked, root / wanted.baseline, margin=wanted.margin)
         lines.append(f"against {wanted.baseline}: {outcome(found)}")
@@ -220,8 +220,8 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
 
 def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> dict[tuple[str, str], float]:
     """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
-    from ragstone.errors import ConfigError, nearest
-    from ragstone.judging.thresholds import is_of_another_scale, off_scale
+    from ragstone.kernel.errors import ConfigError, nearest
+    from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
 
     known = {name for metric in checked.metrics for name in (metric.judge, metric.metric)}
     found: dict[tuple[str, str], float] = {}
@@ -278,8 +278,8 @@ def _worst(metric: "MetricSummary", checked: "CheckedApplication") -> list[str]:
 
 
 def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
-    from ragstone.document.numbers import one_line
-    from ragstone.records import references
+    from ragstone.kernel.document.numbers import one_line
+    from ragstone.kernel.records import references
 
     question = next(one for one in checked.questions if one.id == row.question_id)
     answer = next(one for one in checked.answers if one.question_id == row.question_id)

@@ -15,7 +15,7 @@ from tests.support.browser import Tab
 from tests.support.command import every_command
 from tests.support.scripted_writer import write_questions
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/run.sh"))

@@ -1,6 +1,6 @@
 """A page in a real browser: Debian's Chromium, driven by playwright, without any network.
 
-In a test, take the fixture `tab` (tests/conftest.py), mark the test `real`, and open a file:
+In a test, take the fixture `tab` (conftest.py), mark the test `real`, and open a file:
 
     def test_x(tab):
         tab.open(folder / "report.html", "#q-1")

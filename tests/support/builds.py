@@ -2,10 +2,10 @@
 
 import msgspec
 
-from ragstone.config import BuildSection
-from ragstone.dataset.candidate import Built, Candidate, CriticMeasured, Loss, SourcePassage
-from ragstone.dataset.certifying.funnel import share_of
-from ragstone.records import Evidence, Question, Usage
+from ragstone.kernel.config import BuildSection
+from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured, Loss, SourcePassage
+from ragstone.kernel.dataset.certifying.funnel import share_of
+from ragstone.kernel.records import Evidence, Question, Usage
 
 TEXTS = {
     "d1": "Rust is treated with fungicide. Sow wheat in October, and test the soil each year. Reap in July.",

@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ragstone
-from ragstone.assistant.answering.sentences import marks_before_ends, without_marks
-from ragstone.assistant.guards import without_contacts
-from ragstone.assistant.tools.plain_text import bounded
-from ragstone.corpus import headings
-from ragstone.corpus.readers.pdf import rows
-from ragstone.errors import harmless
-from ragstone.flows.build import writing
-from ragstone.flows.import_ import trec
-from ragstone.flows.translate.checks import masked, unmasked
-from ragstone.llm.keys import hide
-from ragstone.llm.schema import without_thought
-from ragstone.llm.untrusted import defuse
-from ragstone.privacy.masking import mask_personal_data
-from ragstone.privacy.reversible import ReversibleMask
-from ragstone.report import judged
+from ragstone.features.build import writing
+from ragstone.features.import_ import trec
+from ragstone.features.judge import words as judged
+from ragstone.features.translate.checks import masked, unmasked
+from ragstone.kernel.corpus import headings
+from ragstone.kernel.corpus.readers.pdf import rows
+from ragstone.kernel.errors import harmless
+from ragstone.kernel.llm.keys import hide
+from ragstone.kernel.llm.schema import without_thought
+from ragstone.kernel.llm.untrusted import defuse
+from ragstone.kernel.privacy.masking import mask_personal_data
+from ragstone.kernel.privacy.reversible import ReversibleMask
+from ragstone_assistant.answering.sentences import marks_before_ends, without_marks
+from ragstone_assistant.guards import without_contacts
+from ragstone_assistant.tools.plain_text import bounded
 
 METHODS = ("sub", "subn", "translate")
 
@@ -93,27 +93,31 @@ def _sent_and_restored(text: str) -> str:
 
 
 TRIED: dict[str, Change] = {
-    "assistant.guards:without_contacts": Change(_contacts, _planted(ADDRESS, MARKDOWN, HTML, DOTTED, NUMBER)),
-    "assistant.answering.sentences:without_marks": Change(without_marks, _planted(MARK)),
-    "assistant.answering.sentences:marks_before_ends": Change(marks_before_ends, _planted(MARK)),
-    "privacy.masking:mask_texts": Change(_masked, _planted(ADDRESS, NUMBER, PLACE, SECRET, GIVEN_NAME)),
+    "ragstone_assistant.guards:without_contacts": Change(
+        _contacts, _planted(ADDRESS, MARKDOWN, HTML, DOTTED, NUMBER)
+    ),
+    "ragstone_assistant.answering.sentences:without_marks": Change(without_marks, _planted(MARK)),
+    "ragstone_assistant.answering.sentences:marks_before_ends": Change(marks_before_ends, _planted(MARK)),
+    "kernel.privacy.masking:mask_texts": Change(
+        _masked, _planted(ADDRESS, NUMBER, PLACE, SECRET, GIVEN_NAME)
+    ),
     "privacy.reversible:ReversibleMask.restore": Change(_sent_and_restored, _planted(ADDRESS, GIVEN_NAME)),
-    "llm.untrusted:defuse": Change(defuse, _planted(r"</?[a-z]+_\w+>", r"\[MASK\]", TEMPLATE)),
-    "llm.schema:without_thought": Change(without_thought, _planted("<think.*?</think>")),
-    "llm.keys:hide": Change(lambda text: hide(text, ["sk-1234567890abcdefghij"]), _planted("(?!)")),
-    "flows.translate.checks:unmasked": Change(_there_and_back, _planted("(?!)")),
-    "flows.import_.trec:_plain": Change(trec._plain, _planted(HTML, r"&#?\w+;", r"\r\n")),
-    "flows.build.writing:_line": Change(writing._line, _planted(CONTROL)),
-    "corpus.headings:_plain": Change(
+    "kernel.llm.untrusted:defuse": Change(defuse, _planted(r"</?[a-z]+_\w+>", r"\[MASK\]", TEMPLATE)),
+    "kernel.llm.schema:without_thought": Change(without_thought, _planted("<think.*?</think>")),
+    "kernel.llm.keys:hide": Change(lambda text: hide(text, ["sk-1234567890abcdefghij"]), _planted("(?!)")),
+    "features.translate.checks:unmasked": Change(_there_and_back, _planted("(?!)")),
+    "features.import_.trec:_plain": Change(trec._plain, _planted(HTML, r"&#?\w+;", r"\r\n")),
+    "features.build.writing:_line": Change(writing._line, _planted(CONTROL)),
+    "kernel.corpus.headings:_plain": Change(
         headings._plain,
         _planted(r"`", r"!?\[|\w*\]\([^)]*\)\w*", r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}", r"\{#[^}]*\}"),
     ),
-    "corpus.readers.pdf.rows:clean": Change(
+    "kernel.corpus.readers.pdf.rows:clean": Change(
         rows.clean, _planted(CONTROL, r"[\ufb00-\ufefc\uf0b7]+", "\\d ?\u2044 ?\\d")
     ),
     "errors:harmless": Change(harmless, _planted(CONTROL)),
-    "report.judged:_short": Change(lambda text: judged._short(text, len(text) + 9), _planted(CONTROL)),
-    "assistant.tools.plain_text:bounded": Change(
+    "features.judge.words:_short": Change(lambda text: judged._short(text, len(text) + 9), _planted(CONTROL)),
+    "ragstone_assistant.tools.plain_text:bounded": Change(
         lambda text: bounded(text, len(text) + 99),
         _planted(CONTROL, r"</?[a-z]+_\w+>", r"\[MASK\]", TEMPLATE),
     ),
@@ -125,118 +129,118 @@ NAME = "a name of ours for a file, a tool or a schema, made of another name"
 PROMPT = "a prompt of the project's: places to be filled become tags"
 SETTING = "a setting, an address or a place on the disk, not a text"
 VALUE = "the value of a number or an address that was found, for comparison"
-ESCAPED = "escapes for Markdown; a reader sees the text as it was (tests/report)"
+ESCAPED = "escapes for Markdown; a reader sees the text as it was (tests/features/report)"
 UNICODE = "half a surrogate pair, which no file can hold"
 PART = "a part of one that is tried"
 
 UNTRIED: dict[str, str] = {
     "assistant.answering.checking:Checker._cleaned": PART,
-    "assistant.answering.prompting:render": PROMPT,
-    "assistant.answering.quoting:_plain": PART,
-    "dataset.number_values:stated_values": COMPARED,
-    "dataset.number_values:_readings": VALUE,
-    "assistant.guards:_each": PART,
-    "assistant.log.spans:_fail": UNICODE,
-    "assistant.log.spans:_writable": UNICODE,
-    "assistant.planning.slots:courtesy_in": COMPARED,
-    "assistant.planning.slots:_gone": COMPARED,
-    "assistant.tools.mcp:_name": NAME,
-    "assistant.tools.schema_struct:_identifier": NAME,
+    "ragstone_assistant.answering.prompting:render": PROMPT,
+    "ragstone_assistant.answering.quoting:_plain": PART,
+    "kernel.dataset.number_values:stated_values": COMPARED,
+    "kernel.dataset.number_values:_readings": VALUE,
+    "ragstone_assistant.guards:_each": PART,
+    "ragstone_assistant.log.spans:_fail": UNICODE,
+    "ragstone_assistant.log.spans:_writable": UNICODE,
+    "ragstone_assistant.planning.slots:courtesy_in": COMPARED,
+    "ragstone_assistant.planning.slots:_gone": COMPARED,
+    "ragstone_assistant.tools.mcp:_name": NAME,
+    "ragstone_assistant.tools.schema_struct:_identifier": NAME,
     "corpus.readers.docx:Counting.label": "numbers of lists in Word: the format of a level, not a text",
-    "corpus.readers.html:_visible_text": (
-        "its own marks of headings, private characters (tests/corpus/readers/test_html.py)"
+    "kernel.corpus.readers.html:_visible_text": (
+        "its own marks of headings, private characters (tests/kernel/corpus/readers/test_html.py)"
     ),
-    "corpus.readers.html:_headings": (
-        "its own marks of headings, private characters (tests/corpus/readers/test_html.py)"
+    "kernel.corpus.readers.html:_headings": (
+        "its own marks of headings, private characters (tests/kernel/corpus/readers/test_html.py)"
     ),
-    "corpus.readers.html:_add_text": (
-        "its own marks of headings, private characters (tests/corpus/readers/test_html.py)"
+    "kernel.corpus.readers.html:_add_text": (
+        "its own marks of headings, private characters (tests/kernel/corpus/readers/test_html.py)"
     ),
-    "corpus.readers.pdf.furniture:_pattern": COMPARED,
-    "corpus.readers.pdf.furniture:_is_of_names": COMPARED,
-    "corpus.readers.pdf.headings:_key": COMPARED,
-    "corpus.readers.pdf.headings:metadata_title": (
+    "kernel.corpus.readers.pdf.furniture:_pattern": COMPARED,
+    "kernel.corpus.readers.pdf.furniture:_is_of_names": COMPARED,
+    "kernel.corpus.readers.pdf.headings:_key": COMPARED,
+    "kernel.corpus.readers.pdf.headings:metadata_title": (
         "the title that a program wrote into a PDF: 'Microsoft Word - '"
     ),
-    "corpus.readers.pdf.rows:_cell": "two signs of Arabic that PDFium gives in the wrong order",
-    "corpus.readers.text:markdown_title": "where the first heading stands, behind code; the text stays",
-    "config.loading:_too_much": "a copy of a settings file that is measured before it is read",
-    "corpus.repositories:repository_of": SETTING,
-    "corpus.repositories:plain": SETTING,
-    "corpus.sources:_pattern": SETTING,
-    "corpus.tokens:without_article": COMPARED,
-    "corpus.tokens:_words": COMPARED,
-    "corpus.topics:_written": "one word of a text, without the punctuation around it",
-    "dataset.evidence:_numbers": VALUE,
-    "dataset.evidence:_fold": COMPARED,
-    "dataset.languages:speaks": COMPARED,
-    "dataset.logs.reading:_ending": SETTING,
-    "dataset.repeats:tokens_of": COMPARED,
-    "dataset.repeats:content_of": COMPARED,
-    "engine.bench_folder:slug": NAME,
-    "files.decoding:_line_by_line": COMPARED,
-    "files.decoding:_utf8_share": COMPARED,
-    "files.xlsx:_kind_of_code": SETTING,
+    "kernel.corpus.readers.pdf.rows:_cell": "two signs of Arabic that PDFium gives in the wrong order",
+    "kernel.corpus.readers.text:markdown_title": "where the first heading stands, behind code; the text stays",
+    "kernel.config.loading:_too_much": "a copy of a settings file that is measured before it is read",
+    "kernel.corpus.repositories:repository_of": SETTING,
+    "kernel.corpus.repositories:plain": SETTING,
+    "kernel.corpus.sources:_pattern": SETTING,
+    "kernel.corpus.tokens:without_article": COMPARED,
+    "kernel.corpus.tokens:_words": COMPARED,
+    "kernel.corpus.topics:_written": "one word of a text, without the punctuation around it",
+    "kernel.dataset.evidence:_numbers": VALUE,
+    "kernel.dataset.evidence:_fold": COMPARED,
+    "kernel.dataset.languages:speaks": COMPARED,
+    "kernel.dataset.logs.reading:_ending": SETTING,
+    "kernel.dataset.repeats:tokens_of": COMPARED,
+    "kernel.dataset.repeats:content_of": COMPARED,
+    "kernel.engine.bench_folder:slug": NAME,
+    "kernel.files.decoding:_line_by_line": COMPARED,
+    "kernel.files.decoding:_utf8_share": COMPARED,
+    "kernel.files.xlsx:_kind_of_code": SETTING,
     "flows.attack.families:": "it changes what it is given on purpose: an attack or a planted defect",
-    "flows.attack.planting:_filled": PROMPT,
-    "flows.attack.probes:marked_up": "it changes what it is given on purpose: an attack or a planted defect",
-    "flows.build.defects:dangle": "it changes what it is given on purpose: an attack or a planted defect",
-    "flows.build.styles:render_style": PROMPT,
-    "flows.develop.store:safe_name": NAME,
-    "flows.export.mlflow:_accepted": NAME,
-    "flows.export.mlflow:_shown": SETTING,
-    "flows.import_.trec:_topic": "the label of a field in a TREC topic: 'Narrative: '",
-    "flows.import_.trec:_document": PART,
-    "flows.judge.judging:run_folder_of": NAME,
-    "flows.new.own_data:_set": SETTING,
-    "flows.translate.checks:masked": PART,
-    "flows.translate.checks:_with_edges": COMPARED,
-    "flows.translate.checks:missing_numbers": COMPARED,
-    "judging.citation_marks:cited_statements": (
+    "features.attack.planting:_filled": PROMPT,
+    "features.attack.probes:marked_up": "it changes what it is given on purpose: an attack or a planted defect",
+    "features.build.defects:dangle": "it changes what it is given on purpose: an attack or a planted defect",
+    "features.build.styles:render_style": PROMPT,
+    "features.improve.store:safe_name": NAME,
+    "features.export.mlflow:_accepted": NAME,
+    "features.export.mlflow:_shown": SETTING,
+    "features.import_.trec:_topic": "the label of a field in a TREC topic: 'Narrative: '",
+    "features.import_.trec:_document": PART,
+    "features.judge.judging:run_folder_of": NAME,
+    "features.new.own_data:_set": SETTING,
+    "features.translate.checks:masked": PART,
+    "features.translate.checks:_with_edges": COMPARED,
+    "features.translate.checks:missing_numbers": COMPARED,
+    "kernel.judging.citation_marks:cited_statements": (
         "statements of an answer without their marks, for its judges: tests/judging/test_citation_marks.py"
     ),
-    "judging.function.adapters:_function": NAME,
-    "judging.function.loading:_plain_name": NAME,
-    "judging.lexical:alternatives": (
-        "a separator between alternatives; what it holds comes back (tests/judging/test_lexical.py)"
+    "kernel.judging.function.adapters:_function": NAME,
+    "kernel.judging.function.loading:_plain_name": NAME,
+    "kernel.judging.lexical:alternatives": (
+        "a separator between alternatives; what it holds comes back (tests/kernel/judging/test_lexical.py)"
     ),
-    "judging.lexical:statement_verdicts": COMPARED,
-    "judging.render:named_inputs": PROMPT,
-    "judging.together:_starts": NAME,
-    "judging.truth:says_true": COMPARED,
-    "judging.truth_clauses:folded": COMPARED,
-    "llm.anthropic:_reply_form": NAME,
-    "llm.json_service:fill": SETTING,
-    "llm.json_service:fill_url": SETTING,
-    "llm.keys:without_password": SETTING,
-    "llm.litellm:open_litellm": SETTING,
-    "llm.litellm:_body": NAME,
-    "llm.openai:_reply_form": NAME,
-    "llm.schema:_writable": UNICODE,
+    "kernel.judging.lexical:statement_verdicts": COMPARED,
+    "kernel.judging.render:named_inputs": PROMPT,
+    "kernel.judging.together:_starts": NAME,
+    "kernel.judging.truth:says_true": COMPARED,
+    "kernel.judging.truth_clauses:folded": COMPARED,
+    "kernel.llm.anthropic:_reply_form": NAME,
+    "kernel.llm.json_service:fill": SETTING,
+    "kernel.llm.json_service:fill_url": SETTING,
+    "kernel.llm.keys:without_password": SETTING,
+    "kernel.llm.litellm:open_litellm": SETTING,
+    "kernel.llm.litellm:_body": NAME,
+    "kernel.llm.openai:_reply_form": NAME,
+    "kernel.llm.schema:_writable": UNICODE,
     "privacy.masking:MaskedValues._replaced": PART,
-    "privacy.masking:_spans_seen": PART,
-    "privacy.masking:_with_names": PART,
-    "privacy.network:find_emails": VALUE,
-    "privacy.network:find_hosts": VALUE,
-    "privacy.normalised:without_invisible": PART,
-    "privacy.numbers:find_cards": VALUE,
-    "privacy.numbers:_sweden": VALUE,
-    "privacy.numbers:_russia": VALUE,
-    "privacy.numbers:find_ids": VALUE,
-    "privacy.phones:says_phone": PART,
-    "privacy.phones:_last": PART,
-    "privacy.phones:find_accounts": VALUE,
-    "privacy.phones:find_phones": PART,
-    "privacy.reversible:_finished": PART,
-    "privacy.span:folded": PART,
-    "document.html:libraries": SETTING,
-    "document.markdown:plain": ESCAPED,
-    "document.markdown:escape": ESCAPED,
+    "kernel.privacy.masking:_spans_seen": PART,
+    "kernel.privacy.masking:_with_names": PART,
+    "kernel.privacy.network:find_emails": VALUE,
+    "kernel.privacy.network:find_hosts": VALUE,
+    "kernel.privacy.normalised:without_invisible": PART,
+    "kernel.privacy.numbers:find_cards": VALUE,
+    "kernel.privacy.numbers:_sweden": VALUE,
+    "kernel.privacy.numbers:_russia": VALUE,
+    "kernel.privacy.numbers:find_ids": VALUE,
+    "kernel.privacy.phones:says_phone": PART,
+    "kernel.privacy.phones:_last": PART,
+    "kernel.privacy.phones:find_accounts": VALUE,
+    "kernel.privacy.phones:find_phones": PART,
+    "kernel.privacy.reversible:_finished": PART,
+    "kernel.privacy.span:folded": PART,
+    "kernel.document.html:libraries": SETTING,
+    "kernel.document.markdown:plain": ESCAPED,
+    "kernel.document.markdown:escape": ESCAPED,
     "retrieval.bm25:number_pieces": COMPARED,
-    "retrieval.rerank:render": PROMPT,
-    "systems.prompting:render_question": PROMPT,
-    "tables.names:fold": COMPARED,
-    "tables.nearness:words_of": COMPARED,
+    "kernel.retrieval.rerank:render": PROMPT,
+    "kernel.systems.prompting:render_question": PROMPT,
+    "kernel.tables.names:fold": COMPARED,
+    "kernel.tables.nearness:words_of": COMPARED,
     "workbench.names:_looks": COMPARED,
 }
 """What changes no text that somebody wrote and somebody reads, and why."""

@@ -30,7 +30,7 @@ def every_command() -> Any:  # noqa: ANN401 - typer's copy of click has no name 
 
 def ragstone(*arguments: object, said: str | None = None) -> Ran:
     """Run a command; said: what is typed. An exception that it does not turn into a message is raised."""
-    from ragstone.console import printing as console
+    from ragstone.kernel.console import printing as console
 
     console.console.cache_clear()
     words = [str(argument) for argument in arguments]

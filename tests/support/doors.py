@@ -10,12 +10,12 @@ from typing import Annotated
 import msgspec
 from tests.support.fake_openai import FakeOpenAI
 
-from ragstone.config import ModelSettings, Price, Settings
-from ragstone.llm import Budget, Caps, Door, Ledger, Message, Prompt, Reply, open_door
-from ragstone.llm.prompt import Completion
-from ragstone.llm.stub_reply import stub_reply
-from ragstone.llm.transport import Endpoint
-from ragstone.records import Usage
+from ragstone.kernel.config import ModelSettings, Price, Settings
+from ragstone.kernel.llm import Budget, Caps, Door, Ledger, Message, Prompt, Reply, open_door
+from ragstone.kernel.llm.prompt import Completion
+from ragstone.kernel.llm.stub_reply import stub_reply
+from ragstone.kernel.llm.transport import Endpoint
+from ragstone.kernel.records import Usage
 
 NONCE = "0123456789"
 Said = str | Completion | Exception

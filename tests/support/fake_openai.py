@@ -1,6 +1,6 @@
 """A local server that speaks the OpenAI protocol, for tests and benchmarks: no network, no model, no key.
 
-In a test, take the fixture `fake_openai` (tests/conftest.py) and set what it should do:
+In a test, take the fixture `fake_openai` (conftest.py) and set what it should do:
 
     async def test_x(fake_openai, tmp_path):
         fake_openai.script = in_turn(fail(429, "slow down", retry_after=0.1), '{"score": 1}')
@@ -53,7 +53,7 @@ from tests.support.scripts import (
     sometimes,
 )
 
-from ragstone.config import ModelSettings, Settings
+from ragstone.kernel.config import ModelSettings, Settings
 
 ROOT = Path(__file__).parents[2]
 KEPT_BODIES = 2_000

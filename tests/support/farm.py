@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ragstone.assistant.domain import load_domain
-from ragstone.config import AssistantSection
+from ragstone.kernel.config import AssistantSection
+from ragstone_assistant.domain import load_domain
 
 FOLDER = Path(__file__).parents[2] / "examples" / "assistant" / "texts"
 FARM = load_domain(AssistantSection(), FOLDER)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragstone.llm.prompt import Message
+from ragstone.kernel.llm.prompt import Message
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

@@ -8,10 +8,10 @@ from tests.support.judged_runs import judged
 from tests.support.review_sets import write_set
 from tests.support.workbench import Client, create_workbench, opened
 
-from ragstone.config import load_settings
-from ragstone.records import Answer, Context, Document, Judgement, Question, Turn, Verdict
-from ragstone.report.joining import MAX_BYTES
-from ragstone.tables import write_rows
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.records import Answer, Context, Document, Judgement, Question, Turn, Verdict
+from ragstone.kernel.runs.joining import MAX_BYTES
+from ragstone.kernel.tables import write_rows
 
 N, KB = 5, 1_000
 CAP = 1_200_000  # characters of a page that are texts, their escapes and marks included

@@ -45,7 +45,7 @@ def app_in_thread(app: object, **uvicorns: object) -> Iterator[str]:
     """Give the address of an ASGI application until the end of the block. uvicorns: options of uvicorn."""
     import uvicorn
 
-    from ragstone.serve.server import address_of, listen
+    from ragstone.kernel.serve.server import address_of, listen
 
     bound = listen("127.0.0.1", 0)
     config = uvicorn.Config(app, log_level="error", lifespan="on", **uvicorns)  # type: ignore[arg-type]

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 import msgspec
-from tests.agreement.rows import judgement, label
+from tests.support.label_rows import judgement, label
 
-from ragstone.agreement.judge_board import JudgeBoard, JudgeCell, JudgingSpent
-from ragstone.config import JudgesBench
-from ragstone.flows.bench_judges.board import JudgedRuns, make_board
-from ragstone.flows.bench_judges.planning import JudgeGrid
-from ragstone.judging.examples import TUNED
-from ragstone.records import Judgement, Status
+from ragstone.features.bench.judges.board import JudgedRuns, make_board
+from ragstone.features.bench.judges.planning import JudgeGrid
+from ragstone.features.bench.judges.values import JudgeBoard, JudgeCell, JudgingSpent
+from ragstone.kernel.config import JudgesBench
+from ragstone.kernel.judging.examples import TUNED
+from ragstone.kernel.records import Judgement, Status
 
 FREE = JudgingSpent(n_judged=10, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0)
 

@@ -9,7 +9,7 @@ import json
 from tests.support.known_judges import ANSWER, labelled_sheet
 from tests.support.scripts import Body, fit_schema, prompt_of
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 
 JUDGE = """\
 # A judge to be developed.

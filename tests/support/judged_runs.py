@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.records import NO_MODEL, Answer, Judgement, Question, Ranking, RankingItem, Status, Usage
-from ragstone.tables import write_rows
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, Ranking, RankingItem, Status, Usage
+from ragstone.kernel.tables import write_rows
 
 Score = float | Status
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.assistant.knowledge.entry import Advance, BuildResult
-from ragstone.assistant.knowledge.grouping import Namer
-from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
-from ragstone.config import AssistantSection
-from ragstone.corpus.tags import Tag
-from ragstone.embedding.model import Role, Vectors
-from ragstone.errors import DataError
+from ragstone.kernel.config import AssistantSection
+from ragstone.kernel.corpus.tags import Tag
+from ragstone.kernel.embedding.model import Role, Vectors
+from ragstone.kernel.errors import DataError
+from ragstone_assistant.knowledge.entry import Advance, BuildResult
+from ragstone_assistant.knowledge.grouping import Namer
+from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 
 CROP = Tag("crop", {"maize": ("maize", "corn", "maíz"), "rice": ("rice",)})
 REGION = Tag("region", {"Kisumu": ("Kisumu",)})

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.support.plain_rows import judgement_row
 
-from ragstone.records import Answer, Context, Document, Evidence, Judgement, Question
-from ragstone.tables import write_rows
+from ragstone.kernel.records import Answer, Context, Document, Evidence, Judgement, Question
+from ragstone.kernel.tables import write_rows
 
 SYSTEMS = ("hidden-system-one", "hidden-system-two")
 HOSTILE = "<img src=x onerror=\"alert('x')\"><script>alert(1)</script>"

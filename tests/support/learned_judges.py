@@ -12,7 +12,7 @@ from tests.support.judged_drafts import JUDGE
 from tests.support.known_judges import ANSWER
 from tests.support.scripts import Body, Script, fit_schema, prompt_of
 
-from ragstone.config import Settings, load_settings
+from ragstone.kernel.config import Settings, load_settings
 
 STRICT = "Say whether {answer} answers {question} as {reference} does, taken strictly."
 REASON = "A bad case is bad, whatever its number."

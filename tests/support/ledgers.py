@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.llm import Ledger
-from ragstone.llm.ledgers import Place, open_store
-from ragstone.llm.prompt import Completion
-from ragstone.records import Usage
+from ragstone.kernel.llm import Ledger
+from ragstone.kernel.llm.ledgers import Place, open_store
+from ragstone.kernel.llm.prompt import Completion
+from ragstone.kernel.records import Usage
 
 DAY = 86_400
 # 2026-01-10, in days since 1970: 56 years and 14 leap days (1972 ... 2024) are 20,454 days; 9 more.

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from ragstone.config import MonitorSection
-from ragstone.monitor.judged import StoredScore
-from ragstone.monitor.logged import Logged, Reader
-from ragstone.monitor.store import MonitorStore
+from ragstone.features.watch.judged import StoredScore
+from ragstone.features.watch.logged import Logged, Reader
+from ragstone.features.watch.store import MonitorStore
+from ragstone.kernel.config import MonitorSection
 
 BEGIN = date(2026, 3, 1)
 TAGS = ["crop", "region", "lang", "model", "prompt_version"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from ragstone.corpus.sentences import sentence_spans
+from ragstone.kernel.corpus.sentences import sentence_spans
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("README.md", "CHANGELOG.md", "docs/*.md", "examples/**/*.md", "src/ragstone/**/*.jsonl")

@@ -15,60 +15,60 @@ import msgspec
 from tests.support.farm import FARM
 from tests.support.linear import Found
 
-from ragstone.assistant import guards as words
-from ragstone.assistant.answering import checking
-from ragstone.assistant.answering import sentences as marks
-from ragstone.assistant.answering.sentences import Sentences
-from ragstone.assistant.answering.support import content_words
-from ragstone.assistant.guards import _orders as orders
-from ragstone.assistant.guards import speaks_to_model, without_contacts, without_instructions
-from ragstone.assistant.languages import language_of
-from ragstone.assistant.planning.slots import courtesy_in, place_in
-from ragstone.assistant.tools.functions import described_by
-from ragstone.config import parse_toml
-from ragstone.corpus.chunking import chunk_documents
-from ragstone.corpus.duplicates import find_duplicates
-from ragstone.corpus.headings import document_headings, sections_of
-from ragstone.corpus.readers.pdf.paragraphs import DocumentWords, join
-from ragstone.corpus.reading import PACKED, READERS
-from ragstone.corpus.sentences import sentence_spans
-from ragstone.corpus.sources import _pattern as glob
-from ragstone.corpus.tags import Tag, match_tags
-from ragstone.corpus.tokens import search_terms, tokenize
-from ragstone.dataset import answers, checks, evidence, languages, numbers, repeats
-from ragstone.dataset import number_values as values
-from ragstone.dataset.logs.exchange import as_quality
-from ragstone.dataset.logs.standing import why_left_out
-from ragstone.document.markdown import escape, plain
-from ragstone.errors import RagstoneError
-from ragstone.files.decoding import decode
-from ragstone.files.file import File, Unreadable
-from ragstone.files.language import detect_language
-from ragstone.files.xlsx import _kind_of_code
-from ragstone.flows.attack.probes import marked_up
-from ragstone.flows.build import defects, fact_writing, falsifying, fictional, plan
-from ragstone.flows.import_ import faq, hotpotqa, squad, tables, trec
-from ragstone.flows.import_.faq import _LABEL, LABELS, entries_of
-from ragstone.flows.import_.recognise import EXPORTS, recognise
-from ragstone.flows.import_.rows import ImportOptions, Source
-from ragstone.flows.translate import checks as translated
-from ragstone.judging import lexical, matching
-from ragstone.judging.citation_marks import cited_statements
-from ragstone.judging.steps import unused_in
-from ragstone.judging.truth import says_true
-from ragstone.llm.keys import _forms
-from ragstone.llm.limits import retry_after_s_of
-from ragstone.llm.schema import ReplyError, parse_reply, without_thought
-from ragstone.llm.site import message_of
-from ragstone.llm.transport import refused_extra
-from ragstone.llm.untrusted import defuse
-from ragstone.privacy import names as masked_names
-from ragstone.privacy import phones, reversible
-from ragstone.privacy.masking import mask_personal_data, own_words
-from ragstone.privacy.numbers import _IDS
-from ragstone.privacy.reversible import ReversibleMask
-from ragstone.records import Answer, Context, Document, Step
-from ragstone.retrieval.remote import _spaced, locate
+from ragstone.features.attack.probes import marked_up
+from ragstone.features.build import defects, fact_writing, falsifying, fictional, plan
+from ragstone.features.import_ import faq, hotpotqa, squad, tables, trec
+from ragstone.features.import_.faq import _LABEL, LABELS, entries_of
+from ragstone.features.import_.recognise import EXPORTS, recognise
+from ragstone.features.import_.rows import ImportOptions, Source
+from ragstone.features.translate import checks as translated
+from ragstone.kernel.config import parse_toml
+from ragstone.kernel.corpus.chunking import chunk_documents
+from ragstone.kernel.corpus.duplicates import find_duplicates
+from ragstone.kernel.corpus.headings import document_headings, sections_of
+from ragstone.kernel.corpus.readers.pdf.paragraphs import DocumentWords, join
+from ragstone.kernel.corpus.reading import PACKED, READERS
+from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.corpus.sources import _pattern as glob
+from ragstone.kernel.corpus.tags import Tag, match_tags
+from ragstone.kernel.corpus.tokens import search_terms, tokenize
+from ragstone.kernel.dataset import answers, checks, evidence, languages, numbers, repeats
+from ragstone.kernel.dataset import number_values as values
+from ragstone.kernel.dataset.logs.exchange import as_quality
+from ragstone.kernel.dataset.logs.standing import why_left_out
+from ragstone.kernel.document.markdown import escape, plain
+from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.files.decoding import decode
+from ragstone.kernel.files.file import File, Unreadable
+from ragstone.kernel.files.language import detect_language
+from ragstone.kernel.files.xlsx import _kind_of_code
+from ragstone.kernel.judging import lexical, matching
+from ragstone.kernel.judging.citation_marks import cited_statements
+from ragstone.kernel.judging.steps import unused_in
+from ragstone.kernel.judging.truth import says_true
+from ragstone.kernel.llm.keys import _forms
+from ragstone.kernel.llm.limits import retry_after_s_of
+from ragstone.kernel.llm.schema import ReplyError, parse_reply, without_thought
+from ragstone.kernel.llm.site import message_of
+from ragstone.kernel.llm.transport import refused_extra
+from ragstone.kernel.llm.untrusted import defuse
+from ragstone.kernel.privacy import names as masked_names
+from ragstone.kernel.privacy import phones, reversible
+from ragstone.kernel.privacy.masking import mask_personal_data, own_words
+from ragstone.kernel.privacy.numbers import _IDS
+from ragstone.kernel.privacy.reversible import ReversibleMask
+from ragstone.kernel.records import Answer, Context, Document, Step
+from ragstone.kernel.retrieval.remote import _spaced, locate
+from ragstone_assistant import guards as words
+from ragstone_assistant.answering import checking
+from ragstone_assistant.answering import sentences as marks
+from ragstone_assistant.answering.sentences import Sentences
+from ragstone_assistant.answering.support import content_words
+from ragstone_assistant.guards import _orders as orders
+from ragstone_assistant.guards import speaks_to_model, without_contacts, without_instructions
+from ragstone_assistant.languages import language_of
+from ragstone_assistant.planning.slots import courtesy_in, place_in
+from ragstone_assistant.tools.functions import described_by
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="ragstone-linear-")  # goes with the process
 SHORT = "Maize is sown in March, 30 days before beans (see 2.5)."
@@ -262,46 +262,48 @@ BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "flows.
 
 # `module:function` -> patterns as it builds them.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
-    "assistant.guards:any_of": orders,
-    "assistant.guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
-    "corpus.readers.pdf.columns:_candidates": lambda: [re.compile("0{5,}")],
-    "corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
-    "corpus.tags:_line_of": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
-    "dataset.answers:_polar": lambda: [answers._polar()],
-    "dataset.answers:_unknown": lambda: [answers._unknown()],
-    "dataset.answers:_wholeof": lambda: [answers._offered(), answers._between()],
-    "dataset.checks:_ready": lambda: [checks._forms()["zh"].parts or re.compile("a")],
-    "flows.build.defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
-    "flows.build.defects:_is_name": lambda: [re.compile("maize")],
-    "flows.build.falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
-    "dataset.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
-    "flows.build.fictional:_pattern": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
-    "flows.new.own_data:_set": lambda: [re.compile(r'^(paths = )(\[.*?\]|"[^"]*")', re.MULTILINE)],
-    "flows.import_.faq:_labelled": lambda: [
+    "ragstone_assistant.guards:any_of": orders,
+    "ragstone_assistant.guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
+    "kernel.corpus.readers.pdf.columns:_candidates": lambda: [re.compile("0{5,}")],
+    "kernel.corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
+    "kernel.corpus.tags:_line_of": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
+    "kernel.dataset.answers:_polar": lambda: [answers._polar()],
+    "kernel.dataset.answers:_unknown": lambda: [answers._unknown()],
+    "kernel.dataset.answers:_wholeof": lambda: [answers._offered(), answers._between()],
+    "kernel.dataset.checks:_ready": lambda: [checks._forms()["zh"].parts or re.compile("a")],
+    "features.build.defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
+    "features.build.defects:_is_name": lambda: [re.compile("maize")],
+    "features.build.falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
+    "kernel.dataset.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
+    "features.build.fictional:_pattern": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
+    "features.new.own_data:_set": lambda: [re.compile(r'^(paths = )(\[.*?\]|"[^"]*")', re.MULTILINE)],
+    "features.import_.faq:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],
-    "privacy.phones:_patterns": lambda: [*phones._patterns()],
-    "privacy.names:_compiled": lambda: [
+    "kernel.privacy.phones:_patterns": lambda: [*phones._patterns()],
+    "kernel.privacy.names:_compiled": lambda: [
         one for one in masked_names._patterns() if isinstance(one, re.Pattern)
     ],
-    "privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
-    "privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
-    "privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
-    "privacy.reversible:_pattern": lambda: [
+    "kernel.privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
+    "kernel.privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
+    "kernel.privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
+    "kernel.privacy.reversible:_pattern": lambda: [
         reversible._pattern(["030 1234567", "ann@farm.example"], "Row 1")
     ],
-    "privacy.masking:_checked": list,  # the user's own expression
-    "dataset.checks:_compiled": lambda: checks._patterns().values(),
-    "dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
-    "flows.develop.judge_files:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
-    "judging.assertion:regex": list,  # the user's own expression
-    "judging.assertion:problem_of": list,  # the same, compiled to see whether it is one
-    "judging.lexical:_patterns": lexical._patterns,
-    "llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
-    "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
-    "llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
-    "llm.schema:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
-    "retrieval.remote:_spaced": lambda: [_spaced(SHORT)],
+    "kernel.privacy.masking:_checked": list,  # the user's own expression
+    "kernel.dataset.checks:_compiled": lambda: checks._patterns().values(),
+    "kernel.dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
+    "features.improve.judge_files:replaced_line": lambda: [
+        re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)
+    ],
+    "kernel.judging.assertion:regex": list,  # the user's own expression
+    "kernel.judging.assertion:problem_of": list,  # the same, compiled to see whether it is one
+    "kernel.judging.lexical:_patterns": lexical._patterns,
+    "kernel.llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
+    "kernel.llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
+    "kernel.llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
+    "kernel.llm.schema:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
+    "kernel.retrieval.remote:_spaced": lambda: [_spaced(SHORT)],
 }
 
 # What hostile texts repeat: signs of every kind, beginnings of what is never closed, near-matches.
@@ -324,9 +326,9 @@ ATOMS = (
 
 # How some of them are used, if not along the whole text.
 USED = {
-    "corpus.sources:_pattern": "fullmatch",
-    "corpus.tags:_line_of": "match",
-    "dataset.answers:_polar": "match",
+    "kernel.corpus.sources:_pattern": "fullmatch",
+    "kernel.corpus.tags:_line_of": "match",
+    "kernel.dataset.answers:_polar": "match",
 }
 
 

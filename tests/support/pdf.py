@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
-from ragstone.corpus.readers.pdf.reader import read_pdf
-from ragstone.files.file import File
-from ragstone.records import Document
+from ragstone.kernel.corpus.readers.pdf.reader import read_pdf
+from ragstone.kernel.files.file import File
+from ragstone.kernel.records import Document
 
 FONTS = {"F": "Helvetica", "B": "Helvetica-Bold", "I": "Times-Italic", "C": "Courier"}
 

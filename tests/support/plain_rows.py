@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from ragstone.judging import MetricSummary
-from ragstone.records import Judgement
+from ragstone.kernel.judging import MetricSummary
+from ragstone.kernel.records import Judgement
 
 OF_JUDGE = {"system": "s", "judge": "correctness", "metric": "correctness", "model": "m", "prompt_version": 1}
 

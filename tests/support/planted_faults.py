@@ -11,9 +11,9 @@ from typing import Literal
 
 from tests.support.plain_rows import summary_row
 
-from ragstone.experiments.blame import Component, SystemBlame
-from ragstone.flows.blame.causes import KnownAnswer, PointFacts, find_cause
-from ragstone.flows.blame.points import CountedPoint, Points, share_out
+from ragstone.features.blame.causes import KnownAnswer, PointFacts, find_cause
+from ragstone.features.blame.points import CountedPoint, Points, share_out
+from ragstone.kernel.runs.causes import Component, SystemBlame
 
 LEAD = summary_row(judge="lead")
 Said = Literal["truth", "misread", "memory", "invention", "refusal"]

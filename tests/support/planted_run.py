@@ -15,7 +15,7 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.planted_faults import Rates
 from tests.support.scripts import Body, fenced, prompt_of
 
-from ragstone.config import Settings, load_settings
+from ragstone.kernel.config import Settings, load_settings
 
 JUDGE = """name = "{name}"
 version = 1

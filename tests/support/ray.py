@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ragstone.config import EngineSection, Settings
+from ragstone.kernel.config import EngineSection, Settings
 
 
 @contextlib.contextmanager
 def started_ray(cpus: int = 2) -> Iterator[None]:
     """Give a Ray of this process with so many CPUs; skips where it is not installed."""
     ray = pytest.importorskip("ray")
-    from ragstone.engine.cluster.starting import connected
+    from ragstone.kernel.engine.cluster.starting import connected
 
     settings = Settings(engine=EngineSection(kind="ray", workers=cpus))
     with connected(settings):

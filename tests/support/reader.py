@@ -145,7 +145,7 @@ def build(folder: Path, base_url: str) -> None:
     """Make the folder: the starter with a model, and in it each file that some help names, small."""
     from tests.support.command import ragstone
 
-    from ragstone.console.starter import copy_starter
+    from ragstone.features.new.starter import copy_starter
 
     copy_starter(folder, MODEL)
     settings = (folder / "ragstone.toml").read_text("utf-8") + SETTINGS.replace("BASE_URL", base_url)

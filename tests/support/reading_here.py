@@ -2,10 +2,10 @@
 
 import threading
 
-from ragstone.corpus.file import ReadingLimits
-from ragstone.corpus.parallel import Given, ReadingProcess
-from ragstone.corpus.reading import read_file
-from ragstone.files.file import File
+from ragstone.kernel.corpus.file import ReadingLimits
+from ragstone.kernel.corpus.parallel import Given, ReadingProcess
+from ragstone.kernel.corpus.reading import read_file
+from ragstone.kernel.files.file import File
 
 
 class ReadHere(ReadingProcess):

@@ -5,8 +5,8 @@ import re
 import msgspec
 from tests.support import scripts
 
-from ragstone.llm import Prompt, Reply
-from ragstone.records import Usage
+from ragstone.kernel.llm import Prompt, Reply
+from ragstone.kernel.records import Usage
 
 
 def fenced(name: str, prompt: Prompt) -> str:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
-from tests.dataset.reviewing.rows import DOCUMENTS, QUESTIONS
+from tests.features.review.rows import DOCUMENTS, QUESTIONS
 from tests.support.workbench import create_workbench, opened
 
-from ragstone.config import Settings
-from ragstone.config.serving import Role
-from ragstone.dataset.reviewing.decisions import log_path, read_decisions
-from ragstone.records import Document, Question
-from ragstone.tables import write_rows
+from ragstone.kernel.config import Settings
+from ragstone.kernel.config.serving import Role
+from ragstone.kernel.dataset.decisions import log_path, read_decisions
+from ragstone.kernel.records import Document, Question
+from ragstone.kernel.tables import write_rows
 from ragstone.workbench import guard
 from ragstone.workbench.frame import Person
 

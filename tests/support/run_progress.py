@@ -3,7 +3,7 @@
 import os
 import socket
 
-from ragstone.engine.progress_file import RunProgress
+from ragstone.kernel.engine.progress_file import RunProgress
 
 
 def told_of_a_run() -> RunProgress:

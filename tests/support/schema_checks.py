@@ -5,7 +5,7 @@ with served_as(settings, "reader") as (address, document, headers):
 
 The fuller run, with 20 examples for each route and all phases, prints how many requests there were:
 
-    RAGSTONE_EXAMPLES=20 pytest -s --timeout 3600 tests/*/test_schema.py tests/assistant/api/test_schema.py
+    RAGSTONE_EXAMPLES=20 pytest -s --timeout 3600 tests/*/test_schema.py packages/ragstone-assistant/assistant_tests/api/test_schema.py
 """
 
 import contextlib
@@ -27,9 +27,9 @@ from litestar.openapi import OpenAPIConfig
 from tests.support.served_assistant import PASSAGE
 from tests.support.workbench import peopled
 
-from ragstone.config import Settings
-from ragstone.config.serving import Role
-from ragstone.serve.server import address_of, listen
+from ragstone.kernel.config import Settings
+from ragstone.kernel.config.serving import Role
+from ragstone.kernel.serve.server import address_of, listen
 from ragstone.workbench import app as workbench_app
 from ragstone.workbench.app import side_by_side
 

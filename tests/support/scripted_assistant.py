@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from tests.support.farm import FARM
 
-from ragstone.assistant.answering.answering import Answering
-from ragstone.assistant.answering.prompting import load_answering_prompt
-from ragstone.assistant.conversation import Doing, Passage, TextPiece
-from ragstone.corpus.tokens import tokenize
-from ragstone.embedding.model import Role, Vectors
-from ragstone.llm import CallFailed, Prompt, Reply, Stream
-from ragstone.records import Usage
+from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.embedding.model import Role, Vectors
+from ragstone.kernel.llm import CallFailed, Prompt, Reply, Stream
+from ragstone.kernel.records import Usage
+from ragstone_assistant.answering.answering import Answering
+from ragstone_assistant.answering.prompting import load_answering_prompt
+from ragstone_assistant.conversation import Doing, Passage, TextPiece
 
 SECRET = b"the secret of a test, thirty-two bytes"
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ragstone.llm import CallFailed, Prompt, Reply
-from ragstone.llm.schema import validate
-from ragstone.records import Usage
+from ragstone.kernel.llm import CallFailed, Prompt, Reply
+from ragstone.kernel.llm.schema import validate
+from ragstone.kernel.records import Usage
 
 
 class Scripted:

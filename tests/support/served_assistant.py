@@ -17,10 +17,14 @@ from tests.support.farm import FARM
 from tests.support.in_thread import app_in_thread
 from tests.support.reading_here import ReadHere
 
-from ragstone.assistant.api.app import create_app
-from ragstone.assistant.api.state import Clocks
-from ragstone.assistant.assistant import Assistant
-from ragstone.assistant.conversation import (
+from ragstone.kernel.config.serving import ServeSection
+from ragstone.kernel.corpus.file import IngestOptions
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Turn, Usage
+from ragstone_assistant.api.app import create_app
+from ragstone_assistant.api.state import Clocks
+from ragstone_assistant.assistant import Assistant
+from ragstone_assistant.conversation import (
     Asked,
     Citation,
     Doing,
@@ -30,12 +34,8 @@ from ragstone.assistant.conversation import (
     Said,
     TextPiece,
 )
-from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, PlacedPassage
-from ragstone.assistant.knowledge.uploads import Upload, UploadReader
-from ragstone.config.serving import ServeSection
-from ragstone.corpus.file import IngestOptions
-from ragstone.errors import DataError
-from ragstone.records import Turn, Usage
+from ragstone_assistant.knowledge.entry import Advance, Entry, KnowledgeDown, PlacedPassage
+from ragstone_assistant.knowledge.uploads import Upload, UploadReader
 
 PASSAGE = Passage(
     chunk_id="guides/maïs.pdf#3",
@@ -228,7 +228,7 @@ class Scripted:
 
 def served(scripted: Scripted, serve: ServeSection, folder: Path, **options) -> AbstractContextManager[str]:
     """Give the address of a server in a thread of this process."""
-    from ragstone.serve.connections import limited
+    from ragstone.kernel.serve.connections import limited
 
     app = create_app(scripted.assistant(), serve, folder=folder, **options)
     return app_in_thread(app, http=limited(serve.max_connections), timeout_graceful_shutdown=5)

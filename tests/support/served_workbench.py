@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from tests.support.in_thread import app_in_thread
 from tests.support.workbench import create_workbench
 
-from ragstone.config import Settings
+from ragstone.kernel.config import Settings
 
 
 def served(settings: Settings) -> AbstractContextManager[str]:

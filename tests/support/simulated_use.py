@@ -10,9 +10,9 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from ragstone.monitor.cells import DayCell
-from ragstone.monitor.use import FAILED_CALLS, use_cell
-from ragstone.statistics.intervals import Floats
+from ragstone.features.watch.cells import DayCell
+from ragstone.features.watch.use import FAILED_CALLS, use_cell
+from ragstone.kernel.statistics.intervals import Floats
 
 PLANTED = 60
 USUAL = {"latency_s": 1.5, "tokens": 900.0, "users": 150.0, FAILED_CALLS: 0.1}

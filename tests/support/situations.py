@@ -4,9 +4,9 @@ from datetime import date
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked
-from ragstone.assistant.tool import Observation, Situation, Tool
-from ragstone.records import Turn
+from ragstone.kernel.records import Turn
+from ragstone_assistant.conversation import Asked
+from ragstone_assistant.tool import Observation, Situation, Tool
 
 
 def situation(lang: str = "en", *questions: str) -> Situation:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus.ingest import read_corpus
-from ragstone.records import Document, Question
+from ragstone.kernel.corpus.ingest import read_corpus
+from ragstone.kernel.records import Document, Question
 
 STATEMENTS = [
     (

@@ -1,9 +1,9 @@
 """Short ways to write what judges and people say of several systems."""
 
-from tests.agreement.rows import judgement, label
+from tests.support.label_rows import judgement, label
 
-from ragstone.agreement.pairing import human_scores
-from ragstone.agreement.system_orders import JudgedSheet
+from ragstone.features.bench.judges.orders import JudgedSheet
+from ragstone.kernel.agreement.pairing import human_scores
 
 SYSTEMS = "abcdefgh"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, fit_schema, prompt_of
 
-from ragstone.config import Settings, load_settings
-from ragstone.flows.run.pipeline import run
+from ragstone.features.run.pipeline import run
+from ragstone.kernel.config import Settings, load_settings
 
 JUDGE = '''\
 name       = "tone"

@@ -22,9 +22,9 @@ from argon2 import PasswordHasher
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from ragstone.config import Settings
-from ragstone.config.serving import Role
-from ragstone.serve.headers import methods_of
+from ragstone.kernel.config import Settings
+from ragstone.kernel.config.serving import Role
+from ragstone.kernel.serve.headers import methods_of
 from ragstone.workbench import app as workbench_app
 from ragstone.workbench import passwords
 from ragstone.workbench.accounts import Accounts

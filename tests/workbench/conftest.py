@@ -8,7 +8,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 from tests.support.workbench import create_workbench, opened
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 from ragstone.workbench.desk import Workbench
 
 HERE = "http://127.0.0.1"  # a server on this machine refuses every other name

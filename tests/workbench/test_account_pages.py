@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.support.workbench import PASSWORD, hashed, link_in, peopled, send, token_in
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 from ragstone.workbench import passwords
 from ragstone.workbench.guard import SESSION, own_path
 

@@ -6,7 +6,7 @@ import stat
 import pytest
 from tests.support.workbench import Clock
 
-from ragstone.errors import DataError
+from ragstone.kernel.errors import DataError
 from ragstone.workbench.accounts import Accounts
 
 

@@ -9,7 +9,7 @@ from tests.support.browser import opened_tab
 from tests.support.in_thread import app_in_thread
 from tests.support.workbench import PASSWORD, Clock, create_workbench
 
-from ragstone.config import ServeSection, Settings
+from ragstone.kernel.config import ServeSection, Settings
 from ragstone.workbench.accounts import Accounts
 from ragstone.workbench.app import side_by_side
 

@@ -6,10 +6,10 @@ from litestar.testing import TestClient
 from tests.support.served_assistant import KEYS, Scripted, key
 from tests.support.workbench import ADDRESS, create_workbench
 
-from ragstone.assistant.api.app import create_app
-from ragstone.config import Settings
-from ragstone.config.serving import ServeSection
+from ragstone.kernel.config import Settings
+from ragstone.kernel.config.serving import ServeSection
 from ragstone.workbench.app import side_by_side
+from ragstone_assistant.api.app import create_app
 
 
 def client_of(tmp_path, *, chat=True, host="127.0.0.1", keys=None):

@@ -6,8 +6,8 @@ import stat
 import pytest
 from tests.support.workbench import Clock, peopled, send
 
-from ragstone.config import load_settings
-from ragstone.errors import DataError
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.errors import DataError
 from ragstone.workbench import audit
 from ragstone.workbench.audit import AuditLog
 

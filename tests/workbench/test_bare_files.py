@@ -5,11 +5,11 @@ import json
 import pytest
 from tests.support.workbench import create_workbench, opened
 
-from ragstone.config import load_settings
-from ragstone.errors import DataError
-from ragstone.records import Judgement
-from ragstone.stages.api import judge
-from ragstone.tables import write_rows
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Judgement
+from ragstone.kernel.stages.api import judge
+from ragstone.kernel.tables import write_rows
 from ragstone.workbench.bare_files import link_files, links_in
 from ragstone.workbench.serving import project_at
 

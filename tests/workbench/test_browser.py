@@ -5,20 +5,20 @@ import time
 
 import msgspec
 import pytest
-from tests.report.conftest import JUDGEMENTS, card, summary_of
 from tests.support.browser import opened_tab
 from tests.support.judged_runs import answers, judged, questions, write_run, write_runs_that_differ
 from tests.support.run_progress import told_of_a_run
 from tests.support.served_workbench import served
+from tests.support.tiny_run import JUDGEMENTS, card, summary_of
 from tests.workbench.test_run_pages import EVIL, write
 
-from ragstone.config import load_settings
-from ragstone.engine.progress_file import FILE
-from ragstone.judging import summarise
-from ragstone.records import Judgement
-from ragstone.report.summary import RunSummary
-from ragstone.stages.notes import judgements_alone
-from ragstone.tables import write_rows
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.engine.progress_file import FILE
+from ragstone.kernel.judging import summarise
+from ragstone.kernel.records import Judgement
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.stages.notes import judgements_alone
+from ragstone.kernel.tables import write_rows
 
 pytestmark = pytest.mark.browser
 

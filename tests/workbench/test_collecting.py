@@ -16,12 +16,12 @@ import httpx
 import pytest
 from tests.support.spans import TRACE, as_protobuf, asked, request, span
 
-from ragstone.config import OtlpSection, Settings
-from ragstone.config.serving import ServeSection
-from ragstone.errors import ConfigError
-from ragstone.records import Answer
-from ragstone.serve.server import listen
-from ragstone.tables import read_rows
+from ragstone.kernel.config import OtlpSection, Settings
+from ragstone.kernel.config.serving import ServeSection
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.records import Answer
+from ragstone.kernel.serve.server import listen
+from ragstone.kernel.tables import read_rows
 from ragstone.workbench.collecting import open_receiver
 from ragstone.workbench.serving import serve_project
 

@@ -20,8 +20,8 @@ from tests.support.browser import Tab, opened_tab
 from tests.support.pdf import At, write_pdf
 from tests.support.served_assistant import PASSAGE, Scripted, said, served
 
-from ragstone.assistant.conversation import Doing, TextPiece
-from ragstone.config.serving import ServeSection
+from ragstone.kernel.config.serving import ServeSection
+from ragstone_assistant.conversation import Doing, TextPiece
 
 pytestmark = pytest.mark.browser
 

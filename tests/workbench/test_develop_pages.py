@@ -12,10 +12,10 @@ from tests.support.learned_judges import learning_project
 from tests.support.scripts import always
 from tests.support.workbench import create_workbench, opened
 
-from ragstone.config import ModelSettings, load_settings
-from ragstone.flows.develop.judge_files import copy_of
-from ragstone.flows.develop.store import DevelopmentStore
-from ragstone.judging import judge_names, load_judge, parse_judge
+from ragstone.features.improve.judge_files import copy_of
+from ragstone.features.improve.store import DevelopmentStore
+from ragstone.kernel.config import ModelSettings, load_settings
+from ragstone.kernel.judging import judge_names, load_judge, parse_judge
 from ragstone.workbench import guard
 from ragstone.workbench.frame import Person
 

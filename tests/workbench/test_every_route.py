@@ -6,11 +6,11 @@ import re
 import msgspec
 import pytest
 from litestar.routes import HTTPRoute
-from tests.report.conftest import JUDGEMENTS, summary_of
 from tests.support.judged_runs import write_run
+from tests.support.tiny_run import JUDGEMENTS, summary_of
 from tests.support.workbench import create_workbench, opened, peopled
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 from ragstone.workbench.guard import FREE, OWN
 
 EVIL = "<script>alert('x')</script><img src=x onerror=\"alert(1)\">'\"&{{7*7}}"

@@ -1,10 +1,10 @@
 """No page grows by more than four times the texts that came in, nor beyond its cap, whatever they are."""
 
 import pytest
-from tests.report.surfaces import every_block
 from tests.support.growth import CAP, GROWTH, HOSTILE, allowed, sizes
+from tests.support.surfaces import every_block
 
-from ragstone.document.html import render_blocks, render_page
+from ragstone.kernel.document.html import render_blocks, render_page
 
 
 @pytest.fixture(scope="module")

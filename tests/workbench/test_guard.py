@@ -3,7 +3,7 @@
 import pytest
 from tests.support.workbench import ADDRESS, LAN, SEEN, create_workbench, opened, peopled
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 from ragstone.workbench.guard import VISIT, token_of
 
 HOME, POSTED = "/workbench/", "/workbench/people/revoke"

@@ -8,14 +8,14 @@ import pytest
 from tests.support.labelled_runs import HOSTILE, RATIONALE, SYSTEMS, write_run
 from tests.support.workbench import peopled
 
-from ragstone.agreement.corrected import corrected_means
-from ragstone.agreement.grading import report_cards
-from ragstone.agreement.humans import annotator_agreement
-from ragstone.agreement.queueing.queue import read_queue
-from ragstone.config import load_settings
-from ragstone.document.numbers import interval, number
-from ragstone.records import Answer, Judgement, Label
-from ragstone.tables import read_rows, write_rows
+from ragstone.features.label.queue import read_queue
+from ragstone.kernel.agreement.corrected import corrected_means
+from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.humans import annotator_agreement
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.document.numbers import interval, number
+from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.tables import read_rows, write_rows
 
 LABEL = "/workbench/label"
 RUN = "0/mine"

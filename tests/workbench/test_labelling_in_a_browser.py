@@ -16,11 +16,11 @@ from tests.support.browser import Tab, opened_tab
 from tests.support.labelled_runs import write_run
 from tests.support.served_workbench import served
 
-from ragstone.agreement.humans import annotator_agreement
-from ragstone.config import load_settings
-from ragstone.document.numbers import number
-from ragstone.records import Label
-from ragstone.tables import read_rows
+from ragstone.kernel.agreement.humans import annotator_agreement
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.document.numbers import number
+from ragstone.kernel.records import Label
+from ragstone.kernel.tables import read_rows
 
 pytestmark = pytest.mark.browser
 

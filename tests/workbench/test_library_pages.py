@@ -6,15 +6,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, summary_of
 from tests.support.judged_runs import answers, judged, questions, write_run, write_runs_that_differ
 from tests.support.run_progress import told_of_a_run
+from tests.support.tiny_run import JUDGEMENTS, QUESTIONS, card, summary_of
 
-from ragstone.engine.progress_file import FILE, read_progress
-from ragstone.flows.compare.comparing import compare
-from ragstone.records import Question
-from ragstone.report.compare import metric_told, outcome
-from ragstone.tables import write_rows
+from ragstone.features.compare.comparing import compare
+from ragstone.features.compare.words import metric_told, outcome
+from ragstone.kernel.engine.progress_file import FILE, read_progress
+from ragstone.kernel.records import Question
+from ragstone.kernel.tables import write_rows
 from ragstone.workbench.run_pages import lasting, progressed
 
 EVIL = "<script>alert('x')</script>"

@@ -8,11 +8,11 @@ from litestar.testing import TestClient
 from tests.support.monitor_store import fill, row
 from tests.support.served_assistant import KEYS, URL, Scripted, Time, key
 
-from ragstone.assistant.api.app import create_app
-from ragstone.config import MonitorSection, Settings
-from ragstone.config.serving import ServeSection
-from ragstone.flows.watch.watching import watch
+from ragstone.features.watch.watching import watch
+from ragstone.kernel.config import MonitorSection, Settings
+from ragstone.kernel.config.serving import ServeSection
 from ragstone.workbench.monitor_routes import A_PAGE, FRESH_S, monitor_routes
+from ragstone_assistant.api.app import create_app
 
 ROWS = [
     row(f"x{n}", answered=n % 2, faithfulness=1, tags={"crop": "maize" if n < 30 else "tea"})

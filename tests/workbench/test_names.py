@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
-from ragstone.errors import DataError
+from ragstone.kernel.errors import DataError
 from ragstone.workbench.names import checked_name, look_alike, name_key
 
 

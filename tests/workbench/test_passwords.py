@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.errors import DataError
+from ragstone.kernel.errors import DataError
 from ragstone.workbench.passwords import check_password, hash_password, is_password
 
 

@@ -2,12 +2,12 @@ import json
 
 import msgspec
 import pytest
-from tests.dataset.reviewing.rows import BY_ID, DOCUMENTS, MAIS, QUESTIONS, RUST, TREATED, quoted, span
+from tests.features.review.rows import BY_ID, DOCUMENTS, MAIS, QUESTIONS, RUST, TREATED, quoted, span
 from tests.support.review_sets import reviewing, write_set
 
-from ragstone.dataset.reviewing.applying import apply_review
-from ragstone.records import Document, Question
-from ragstone.tables import write_rows
+from ragstone.features.review.applying import apply_review
+from ragstone.kernel.records import Document, Question
+from ragstone.kernel.tables import write_rows
 
 
 @pytest.fixture

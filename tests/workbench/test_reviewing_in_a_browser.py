@@ -10,18 +10,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.dataset.reviewing.rows import DOCUMENTS, MAIS, QUESTIONS, RUST
+from tests.features.review.rows import DOCUMENTS, MAIS, QUESTIONS, RUST
 from tests.support.browser import Tab, opened_tab
 from tests.support.review_sets import write_set
 from tests.support.served_workbench import served as served_here
 
-from ragstone.config import Settings
-from ragstone.dataset.reviewing.applying import apply_review
-from ragstone.dataset.reviewing.decisions import log_path, read_decisions
+from ragstone.features.review.applying import apply_review
+from ragstone.kernel.config import Settings
+from ragstone.kernel.dataset.decisions import log_path, read_decisions
 
 SERVER = """
 import sys, uvicorn
-from ragstone.config import Settings
+from ragstone.kernel.config import Settings
 from ragstone.workbench.app import create_workbench
 app = create_workbench(Settings(root=sys.argv[1]))
 uvicorn.run(app, fd=int(sys.argv[2]), log_level="error")

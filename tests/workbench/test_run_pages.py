@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
-from tests.report.conftest import (
+from tests.support.tiny_run import (
     ANSWERS,
     DOCUMENTS,
     JUDGEMENTS,
@@ -22,13 +22,13 @@ from tests.report.conftest import (
 from tests.support.workbench import create_workbench, opened, peopled
 from tests.workbench.conftest import Client
 
-from ragstone.config import load_settings
-from ragstone.llm.prompt import Message
-from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking
-from ragstone.report.asked import AskedCall
-from ragstone.report.page import write_report
-from ragstone.report.summary import RunSummary
-from ragstone.tables import write_rows
+from ragstone.features.report.page import write_report
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.llm.prompt import Message
+from ragstone.kernel.records import Answer, Context, Document, Judgement, Question, Ranking
+from ragstone.kernel.runs.asked import AskedCall
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.tables import write_rows
 
 RUN = "/workbench/runs/0/wheat"
 EVIL = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>"

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from tests.support.judged_runs import judged, write_run
 
-from ragstone.judging import summarise
-from ragstone.report.run_trend import RunStep, trend_chart
-from ragstone.report.summary import Calls
-from ragstone.stages.notes import judgements_alone
+from ragstone.features.report.trend import RunStep, trend_chart
+from ragstone.kernel.judging import summarise
+from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.workbench.run_table import in_order, run_table
 
 MODEL = "openai/gpt-4o-mini"

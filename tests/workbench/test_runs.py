@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from litestar.exceptions import NotFoundException
-from tests.report.conftest import JUDGEMENTS, summary_of
 from tests.support.judged_runs import judged, write_run
+from tests.support.tiny_run import JUDGEMENTS, summary_of
 
 from ragstone.workbench.run_list_pages import RUNS_A_PAGE
 

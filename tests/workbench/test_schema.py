@@ -3,7 +3,7 @@
 import pytest
 from tests.support.schema_checks import ROLES, checked, document_of, workbench_as
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 
 
 @pytest.mark.simulation

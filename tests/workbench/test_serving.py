@@ -13,13 +13,13 @@ import httpx
 import pytest
 from tests.support.served_assistant import KEYS, Scripted, ask, key, said, served
 
-from ragstone.assistant.conversation import TextPiece
-from ragstone.config import AssistantSection, Settings
-from ragstone.config.serving import ServeSection
-from ragstone.errors import ConfigError
-from ragstone.serve import connections
-from ragstone.serve.server import address_of, listen
+from ragstone.kernel.config import AssistantSection, Settings
+from ragstone.kernel.config.serving import ServeSection
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.serve import connections
+from ragstone.kernel.serve.server import address_of, listen
 from ragstone.workbench.serving import check_public, serve_project
+from ragstone_assistant.conversation import TextPiece
 
 
 def settings_of(root, **serve):

@@ -5,9 +5,9 @@ from tests.support.browser import Tab, opened_tab
 from tests.support.command import ragstone
 from tests.support.served_workbench import served
 
-from ragstone.config import load_settings
-from ragstone.records import Answer, Context, Step, Turn
-from ragstone.tables import write_rows
+from ragstone.kernel.config import load_settings
+from ragstone.kernel.records import Answer, Context, Step, Turn
+from ragstone.kernel.tables import write_rows
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ from tests.support.spans import TRACE, as_protobuf, request, span
 from tests.support.workbench import create_workbench, opened
 
 import ragstone
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 from ragstone.workbench.serving import project_at
 from ragstone.workbench.trace_pages import indented, lasted
 

@@ -5,7 +5,7 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.tried_run import files_in, judge_text, prompt_text, tried_run
 from tests.support.workbench import create_workbench, opened, peopled
 
-from ragstone.config import load_settings
+from ragstone.kernel.config import load_settings
 
 OWN = "/workbench/runs/0/mine/try"
 ROWS = ["moon", "sun"]

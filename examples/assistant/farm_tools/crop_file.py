@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.assistant.tools.plain_text import line
-from ragstone.corpus.tokens import tokenize, word_terms
-from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.kernel.corpus.tokens import tokenize, word_terms
+from ragstone.kernel.errors import ConfigError, DataError, MissingExtra
+from ragstone_assistant.tools.plain_text import line
 
 if TYPE_CHECKING:
     import duckdb

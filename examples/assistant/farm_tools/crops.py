@@ -21,10 +21,10 @@ from farm_tools.crop_file import (
 )
 from farm_tools.crops_told import UNITS, column_told, columns_asked, crops_told, unit_of
 from farm_tools.words import figures_asked, say
-from ragstone.assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
-from ragstone.assistant.tools.plain_text import bounded, failed, line
-from ragstone.config.section import Section
-from ragstone.errors import DataError
+from ragstone.kernel.config.section import Section
+from ragstone.kernel.errors import DataError
+from ragstone_assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
+from ragstone_assistant.tools.plain_text import bounded, failed, line
 
 MOST_ROWS = 20
 LOOKED_BACK = 3  # turns of the user: "And for wheat?" asks for the same figure as the turn before it

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from farm_tools.crop_file import BETWEEN, Columns, Row, Value
 from farm_tools.words import figures_asked, number, say, value_of, wording
-from ragstone.assistant.tools.plain_text import bounded, line
+from ragstone_assistant.tools.plain_text import bounded, line
 
 # The end of a column's name -> the unit that it stands for; the longest that fits.
 UNITS = {

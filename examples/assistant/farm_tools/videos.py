@@ -12,17 +12,17 @@ from urllib.parse import urlsplit
 import msgspec
 
 from farm_tools.words import say, speaks_of
-from ragstone.assistant.conversation import Passage
-from ragstone.assistant.languages import LANGUAGES, language
-from ragstone.assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
-from ragstone.assistant.tools.plain_text import bounded, failed, line
-from ragstone.config.section import Section
-from ragstone.corpus.chunking import chunk_documents
-from ragstone.embedding.model import Embed
-from ragstone.errors import ConfigError, ModelError, RagstoneError
-from ragstone.records import Chunk, Document, Question, RankingItem
-from ragstone.retrieval.deps import RetrieverDeps, Search
-from ragstone.retrieval.search import build_search
+from ragstone.kernel.config.section import Section
+from ragstone.kernel.corpus.chunking import chunk_documents
+from ragstone.kernel.embedding.model import Embed
+from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError
+from ragstone.kernel.records import Chunk, Document, Question, RankingItem
+from ragstone.kernel.retrieval.deps import RetrieverDeps, Search
+from ragstone.kernel.retrieval.search import build_search
+from ragstone_assistant.conversation import Passage
+from ragstone_assistant.languages import LANGUAGES, language
+from ragstone_assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
+from ragstone_assistant.tools.plain_text import bounded, failed, line
 
 SHOWN_ERRORS = 10
 BETWEEN_TAGS = "|"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.assistant.guards import any_of, said
-from ragstone.assistant.languages import LANGUAGES
-from ragstone.config.section import Section
+from ragstone.kernel.config.section import Section
+from ragstone_assistant.guards import any_of, said
+from ragstone_assistant.languages import LANGUAGES
 
 WORDS = Path(__file__).with_name("words.toml")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from ragstone.console.printing import (
+from ragstone.kernel.console.printing import (
     WRONG_USE,
     end_on_sigterm,
     say,
@@ -30,72 +30,72 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 Commands = dict[str, str | tuple[str, dict[str, str]]]
 PANELS: dict[str, Commands] = {
     "Start": {
-        "demo": "flows.run.demo:demo",
-        "new": "flows.new.command:new",
-        "doctor": "flows.doctor.command:doctor",
-        "models": "flows.models.command:models",
+        "demo": "features.demo.command:demo",
+        "new": "features.new.command:new",
+        "doctor": "features.doctor.command:doctor",
+        "models": "features.models.command:models",
     },
     "Evaluate": {
-        "run": "flows.run.command:run",
-        "ingest": "flows.ingest.command:ingest",
-        "chunk": "flows.chunk.command:chunk",
-        "retrieve": "flows.retrieve.command:retrieve",
-        "ask": "flows.ask.command:ask",
-        "answer": "flows.answer.command:answer",
-        "judge": "flows.judge.command:judge",
-        "try": "flows.try_.command:try_",
-        "compare": "flows.compare.command:compare",
-        "blame": "flows.blame.command:blame",
+        "run": "features.run.command:run",
+        "ingest": "features.ingest.command:ingest",
+        "chunk": "features.chunk.command:chunk",
+        "retrieve": "features.retrieve.command:retrieve",
+        "ask": "features.ask.command:ask",
+        "answer": "features.answer.command:answer",
+        "judge": "features.judge.command:judge",
+        "try": "features.try_.command:try_",
+        "compare": "features.compare.command:compare",
+        "blame": "features.blame.command:blame",
         "bench": (
             "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
             {
-                "retrievers": "flows.bench_retrievers.command:retrievers",
-                "languages": "flows.bench_retrievers.command:languages",
-                "judges": "flows.bench_judges.command:judges",
-                "answerers": "flows.bench_answerers.command:answerers",
+                "retrievers": "features.bench.retrievers.command:retrievers",
+                "languages": "features.bench.retrievers.command:languages",
+                "judges": "features.bench.judges.command:judges",
+                "answerers": "features.bench.answerers.command:answerers",
             },
         ),
-        "report": "flows.report.command:report",
-        "export": "flows.export.command:export",
+        "report": "features.report.command:report",
+        "export": "features.export.command:export",
     },
     "Trust the judge": {
         "judges": (
             "Manage judges: list, create, test, improve.",
             {
-                "list": "flows.judges.command:list_",
-                "show": "flows.judges.command:show_",
-                "new": "flows.judges.command:new",
-                "test": "flows.judges.command:try_out",
-                "develop": "flows.develop.command:develop",
-                "learn": "flows.develop.learn_command:learn",
-                "fit": "flows.fit.command:fit",
+                "list": "features.judges.command:list_",
+                "show": "features.judges.command:show_",
+                "new": "features.judges.command:new",
+                "test": "features.judges.command:try_out",
+                "develop": "features.improve.command:develop",
+                "learn": "features.improve.learn_command:learn",
+                "fit": "features.improve.fit_command:fit",
             },
         ),
-        "label": "flows.label.command:label",
-        "agree": "flows.agree.command:agree",
-        "attack": "flows.attack.command:attack",
+        "label": "features.label.command:label",
+        "agree": "features.agree.command:agree",
+        "attack": "features.attack.command:attack",
     },
     "Build sets": {
         "build": (
             "Turn documents into a checked evaluation set with a certificate.",
             {
-                "questions": "flows.build.command:questions",
-                "facts": "flows.build.command:facts",
+                "questions": "features.build.command:questions",
+                "facts": "features.build.command:facts",
             },
         ),
-        "review": "flows.review.command:review",
-        "import": "flows.import_.command:import_",
-        "sample": "flows.sample.command:sample",
-        "translate": "flows.translate.command:translate",
-        "tag": "flows.tag.command:tag",
+        "review": "features.review.command:review",
+        "import": "features.import_.command:import_",
+        "sample": "features.sample.command:sample",
+        "translate": "features.translate.command:translate",
+        "tag": "features.tag.command:tag",
     },
     "Watch and serve": {
         "serve": "workbench.serve_command:serve",
-        "watch": "flows.watch.command:watch",
-        "assistant": "flows.assistant.command:assistant",
+        "watch": "features.watch.command:watch",
+        "assistant": "ragstone_assistant.command:assistant",
     },
     "Upkeep": {
-        "ledger": "flows.ledger.command:ledger",
+        "ledger": "features.ledger.command:ledger",
         "people": "workbench.people_command:people",
     },
 }
@@ -141,7 +141,7 @@ def _version(
 ) -> None:
     """Print the version if it is asked for."""
     if show:
-        from ragstone.version import __version__
+        from ragstone.kernel.version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

@@ -10,9 +10,9 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
 
-from ragstone.config.serving import Role
-from ragstone.errors import DataError
-from ragstone.serve.requests import AnyRequest
+from ragstone.kernel.config.serving import Role
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.accounts import Accounts, UserAccount
 from ragstone.workbench.desk import AtWorkbench, Workbench
 from ragstone.workbench.frame import OWNER, ROLES, ROOT, AtPerson, page

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.config import Settings
-from ragstone.config.serving import Role
-from ragstone.errors import DataError
-from ragstone.serve.headers import is_loopback
-from ragstone.tables.private import make_folder
+from ragstone.kernel.config import Settings
+from ragstone.kernel.config.serving import Role
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.serve.headers import is_loopback
+from ragstone.kernel.tables.private import make_folder
 from ragstone.workbench.names import checked_name, look_alike, name_key
 
 ACCOUNTS_FILE = "accounts.sqlite"

@@ -12,10 +12,10 @@ from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from ragstone.config import Settings
-from ragstone.errors import RagstoneError
-from ragstone.serve.headers import methods_of
-from ragstone.serve.requests import AnyRequest, JsonRequest
+from ragstone.kernel.config import Settings
+from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.serve.headers import methods_of
+from ragstone.kernel.serve.requests import AnyRequest, JsonRequest
 from ragstone.workbench import (
     account_pages,
     collecting,

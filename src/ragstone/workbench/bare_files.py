@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ragstone.config import Settings
-from ragstone.errors import DataError
-from ragstone.records import Answer, Judgement
-from ragstone.tables import read_rows
-from ragstone.tables.formats import ending_of
-from ragstone.tables.private import make_folder
+from ragstone.kernel.config import Settings
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.tables import read_rows
+from ragstone.kernel.tables.formats import ending_of
+from ragstone.kernel.tables.private import make_folder
 
 LINKS = "files"  # the folder of the workbench's store that holds these runs
 

@@ -10,14 +10,14 @@ import msgspec
 from litestar.types import HTTPScope, Receive, Send
 from litestar.types.asgi_types import ReceiveMessage
 
-from ragstone.config import Settings
-from ragstone.errors import ConfigError, DataError, MissingExtra
-from ragstone.llm import load_secret
-from ragstone.monitor.collector import SpanReceipt, TraceCollector
-from ragstone.monitor.otlp import Encoding, has_protobuf
-from ragstone.serve.headers import HEADERS, STRICT
-from ragstone.serve.keys import MAKE_ONE, SHORTEST, Keys, digests, name_of
-from ragstone.serve.limits import RequestLimits, drain
+from ragstone.features.watch.collector import SpanReceipt, TraceCollector
+from ragstone.features.watch.otlp import Encoding, has_protobuf
+from ragstone.kernel.config import Settings
+from ragstone.kernel.errors import ConfigError, DataError, MissingExtra
+from ragstone.kernel.llm import load_secret
+from ragstone.kernel.serve.headers import HEADERS, STRICT
+from ragstone.kernel.serve.keys import MAKE_ONE, SHORTEST, Keys, digests, name_of
+from ragstone.kernel.serve.limits import RequestLimits, drain
 from ragstone.workbench.accounts import needs_accounts
 
 PATH = "/v1/traces"

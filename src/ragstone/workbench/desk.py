@@ -8,11 +8,11 @@ from litestar.di import NamedDependency
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.config import Settings
-from ragstone.errors import ConfigError
-from ragstone.flows.develop.judge_files import JudgeFile, judge_file
-from ragstone.flows.develop.store import DevelopmentStore
-from ragstone.serve.requests import AnyRequest
+from ragstone.features.improve.judge_files import JudgeFile, judge_file
+from ragstone.features.improve.store import DevelopmentStore
+from ragstone.kernel.config import Settings
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.accounts import Accounts, needs_accounts
 from ragstone.workbench.audit import AuditLog, Fact
 from ragstone.workbench.bare_files import links_in

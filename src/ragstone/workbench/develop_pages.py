@@ -10,14 +10,9 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from ragstone.agreement.developing import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
-from ragstone.agreement.learning import METHODS, Learning
-from ragstone.agreement.mapping import parse_mapping
-from ragstone.config import Settings, choose
-from ragstone.document.html import render_blocks
-from ragstone.engine.session import Session
-from ragstone.errors import ConfigError, RagstoneError
-from ragstone.flows.develop.developing import (
+from ragstone.features.agree.words import contained, words_of_cards
+from ragstone.features.improve import words as developing
+from ragstone.features.improve.developing import (
     DevelopmentTask,
     TestLook,
     develop,
@@ -26,7 +21,7 @@ from ragstone.flows.develop.developing import (
     look_at_part,
     outcome_of,
 )
-from ragstone.flows.develop.judge_files import (
+from ragstone.features.improve.judge_files import (
     JudgeFile,
     before_of,
     digest_of,
@@ -34,19 +29,24 @@ from ragstone.flows.develop.judge_files import (
     parse_draft,
     versions,
 )
-from ragstone.flows.develop.labelled import open_set, sources_of
-from ragstone.flows.develop.store import DevelopmentStore, JudgeDraft, Outcome
-from ragstone.flows.judges.testing import prompts_of
-from ragstone.judging import Judge, load_judge
-from ragstone.judging.leaves import asks_default
-from ragstone.llm import parse_caps
-from ragstone.llm.forecast import Forecast
-from ragstone.llm.providers import providers
-from ragstone.report import developing
-from ragstone.report.card import contained, words_of_cards
-from ragstone.report.learning import learning_document
-from ragstone.report.wording import forecast_lines
-from ragstone.serve.requests import AnyRequest
+from ragstone.features.improve.labelled import open_set, sources_of
+from ragstone.features.improve.learning.values import METHODS, Learning
+from ragstone.features.improve.learning.words import learning_document
+from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome
+from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
+from ragstone.features.judges.testing import prompts_of
+from ragstone.kernel.agreement.mapping import parse_mapping
+from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.document.html import render_blocks
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import ConfigError, RagstoneError
+from ragstone.kernel.judging import Judge, load_judge
+from ragstone.kernel.judging.leaves import asks_default
+from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.llm.providers import providers
+from ragstone.kernel.runs.wording import forecast_lines
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
 from ragstone.workbench.frame import OWNER, AtPerson, page
 from ragstone.workbench.jobs import JobState, JudgeRun, Life

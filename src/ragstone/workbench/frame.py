@@ -15,13 +15,13 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath
 from litestar.types import Guard
 
-from ragstone.config import shipped
-from ragstone.config.serving import Role
-from ragstone.document.html import asset as report_asset
-from ragstone.document.html import environment, libraries
-from ragstone.report import wording
-from ragstone.serve.requests import AnyRequest
-from ragstone.version import __version__
+from ragstone.kernel.config import shipped
+from ragstone.kernel.config.serving import Role
+from ragstone.kernel.document.html import asset as report_asset
+from ragstone.kernel.document.html import environment, libraries
+from ragstone.kernel.runs import wording
+from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment

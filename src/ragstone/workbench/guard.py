@@ -20,9 +20,9 @@ from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
-from ragstone.serve.headers import HEADERS as HEADERS_OF_ALL
-from ragstone.serve.headers import STRICT, is_loopback, with_methods
-from ragstone.serve.requests import AnyRequest
+from ragstone.kernel.serve.headers import HEADERS as HEADERS_OF_ALL
+from ragstone.kernel.serve.headers import STRICT, is_loopback, with_methods
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.accounts import Accounts
 from ragstone.workbench.desk import Workbench
 from ragstone.workbench.frame import ROOT, Person, page

@@ -8,13 +8,13 @@ from litestar import Response, get, post
 from litestar.exceptions import ClientException, ServiceUnavailableException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.agreement.humans import differing
-from ragstone.agreement.pairing import is_adjudicated
-from ragstone.agreement.queueing.marking import item_for, on_scale
-from ragstone.document.room import PageRoom, length_on_page
-from ragstone.errors import DataError
-from ragstone.records import Label
-from ragstone.serve.requests import AnyRequest
+from ragstone.features.label.marking import item_for, on_scale
+from ragstone.kernel.agreement.humans import differing
+from ragstone.kernel.agreement.pairing import is_adjudicated
+from ragstone.kernel.document.room import PageRoom, length_on_page
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Label
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtQueue, AtWorkbench
 from ragstone.workbench.frame import ANNOTATOR, OWNER, AtPerson, page
 from ragstone.workbench.label_pages import LABEL

@@ -8,11 +8,11 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.config import Settings
-from ragstone.engine.progress import Advance, State
-from ragstone.engine.session import Session, SessionOptions, open_session
-from ragstone.errors import ConfigError, RagstoneError
-from ragstone.llm import Caps
+from ragstone.kernel.config import Settings
+from ragstone.kernel.engine.progress import Advance, State
+from ragstone.kernel.engine.session import Session, SessionOptions, open_session
+from ragstone.kernel.errors import ConfigError, RagstoneError
+from ragstone.kernel.llm import Caps
 
 Life = Literal["running", "done", "failed", "stopped"]
 UNFORESEEN = (

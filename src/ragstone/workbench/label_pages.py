@@ -9,12 +9,10 @@ from litestar import Response, get, post
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected import FEW_LABELS
-from ragstone.agreement.grading import report_cards
-from ragstone.agreement.humans import annotator_agreement
-from ragstone.agreement.queueing.choosing import AnswerDraw, Way, way_of
-from ragstone.agreement.queueing.marking import (
+from ragstone.features.agree.corrected_words import halving, labelled_share
+from ragstone.features.agree.words import card_document, title
+from ragstone.features.label.choosing import AnswerDraw, Way, way_of
+from ragstone.features.label.marking import (
     RESAMPLES,
     LabelledMean,
     MeanReach,
@@ -23,7 +21,7 @@ from ragstone.agreement.queueing.marking import (
     progress_of,
     reach_of,
 )
-from ragstone.agreement.queueing.queue import (
+from ragstone.features.label.queue import (
     Material,
     Plan,
     Queue,
@@ -32,17 +30,19 @@ from ragstone.agreement.queueing.queue import (
     make_queue,
     write_queue,
 )
-from ragstone.config.python_function import names_function
-from ragstone.document.html import render_blocks
-from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.judging.judge import Judge
-from ragstone.judging.variant import load_judge
-from ragstone.records import Answer, Document, Judgement, Label, Question
-from ragstone.report.card import card_document, title
-from ragstone.report.corrected import halving, labelled_share
-from ragstone.serve.requests import AnyRequest
-from ragstone.tables import read_rows, write_rows
-from ragstone.tables.formats import READERS
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.corrected import FEW_LABELS
+from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.humans import annotator_agreement
+from ragstone.kernel.config.python_function import names_function
+from ragstone.kernel.document.html import render_blocks
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.judging.judge import Judge
+from ragstone.kernel.judging.variant import load_judge
+from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
+from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.tables import read_rows, write_rows
+from ragstone.kernel.tables.formats import READERS
 from ragstone.workbench.desk import AtQueue, AtWorkbench, Workbench
 from ragstone.workbench.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.workbench.queues import OpenQueue

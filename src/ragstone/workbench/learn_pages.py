@@ -3,20 +3,20 @@
 from litestar import post
 from litestar.params import JSONBody
 
-from ragstone.config import Settings
-from ragstone.engine.session import Session
-from ragstone.flows.develop.developing import DevelopmentRun
-from ragstone.flows.develop.judge_files import JudgeFile
-from ragstone.flows.develop.labelled import open_set
-from ragstone.flows.develop.learning.learning import (
+from ragstone.features.improve.developing import DevelopmentRun
+from ragstone.features.improve.judge_files import JudgeFile
+from ragstone.features.improve.labelled import open_set
+from ragstone.features.improve.learning.learning import (
     LearningRun,
     LearningTask,
     forecast_learning,
     learn,
     learning_task,
 )
-from ragstone.llm import parse_caps
-from ragstone.serve.requests import AnyRequest
+from ragstone.kernel.config import Settings
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
 from ragstone.workbench.develop_pages import (
     Expected,

@@ -10,19 +10,19 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.agreement.card import ReportCard
-from ragstone.document.html import render_blocks
-from ragstone.errors import ConfigError, nearest
-from ragstone.flows.develop.judge_files import FOLDER, versions
-from ragstone.judging import Judge, judge_names, load_judge
-from ragstone.judging.judge import every_key
-from ragstone.records import Question
-from ragstone.report.card import contained, words_of_cards
-from ragstone.report.certificate import certified_blocks
-from ragstone.report.certificate_words import headline
-from ragstone.serve.problems import RefusedRequest
-from ragstone.serve.requests import AnyRequest
-from ragstone.tables import read_rows
+from ragstone.features.agree.words import contained, words_of_cards
+from ragstone.features.build.certificate import certified_blocks
+from ragstone.features.build.certificate_words import headline
+from ragstone.features.improve.judge_files import FOLDER, versions
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.document.html import render_blocks
+from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.judging import Judge, judge_names, load_judge
+from ragstone.kernel.judging.judge import every_key
+from ragstone.kernel.records import Question
+from ragstone.kernel.serve.problems import RefusedRequest
+from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.tables import read_rows
 from ragstone.workbench.desk import AtWorkbench, Workbench
 from ragstone.workbench.frame import page, query_of
 from ragstone.workbench.monitor_routes import QuestionsAsked, monitor_page

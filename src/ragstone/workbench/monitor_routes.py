@@ -8,20 +8,20 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Response, get
 
-from ragstone.assistant.api.state import WithState
-from ragstone.config import Settings
-from ragstone.document.html import policy_in
-from ragstone.flows.watch.watching import look_of, utc_today
-from ragstone.monitor.charts import drawn_metrics
-from ragstone.monitor.gaps import load_gaps
-from ragstone.monitor.look import Open, low_in
-from ragstone.monitor.page import render_monitor, render_questions
-from ragstone.monitor.showing import ExchangeFilter
-from ragstone.monitor.store import MonitorStore, has_store
-from ragstone.serve.problems import RefusedRequest
-from ragstone.serve.requests import AnyRequest
-from ragstone.stages.judge import load_judges
+from ragstone.features.watch.charts import drawn_metrics
+from ragstone.features.watch.gaps import load_gaps
+from ragstone.features.watch.look import Open, low_in
+from ragstone.features.watch.page import render_monitor, render_questions
+from ragstone.features.watch.showing import ExchangeFilter
+from ragstone.features.watch.store import MonitorStore, has_store
+from ragstone.features.watch.watching import look_of, utc_today
+from ragstone.kernel.config import Settings
+from ragstone.kernel.document.html import policy_in
+from ragstone.kernel.serve.problems import RefusedRequest
+from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.stages.judge import load_judges
 from ragstone.workbench.frame import query_of
+from ragstone_assistant.api.state import WithState
 
 FRESH_S = 10.0
 """Seconds for which a page is shown again without a look at the store."""

@@ -2,8 +2,8 @@
 
 import unicodedata
 
-from ragstone.agreement.pairing import ADJUDICATOR
-from ragstone.errors import DataError
+from ragstone.kernel.agreement.pairing import ADJUDICATOR
+from ragstone.kernel.errors import DataError
 
 LONGEST_NAME = 64
 JOINERS = "\u200c\u200d"  # names of some scripts hold them

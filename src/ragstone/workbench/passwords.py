@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ragstone.errors import DataError, optional_package
-from ragstone.serve.limits import RequestLimits
+from ragstone.kernel.errors import DataError, optional_package
+from ragstone.kernel.serve.limits import RequestLimits
 from ragstone.workbench.names import name_key
 
 if TYPE_CHECKING:

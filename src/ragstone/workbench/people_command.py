@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.config.serving import Role
-from ragstone.console.options import AsJson, Config
-from ragstone.console.printing import say, show, show_json, told_plainly
+from ragstone.kernel.config.serving import Role
+from ragstone.kernel.console.options import AsJson, Config
+from ragstone.kernel.console.printing import say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
-    from ragstone.config import Settings
+    from ragstone.kernel.config import Settings
     from ragstone.workbench.accounts import Accounts
     from ragstone.workbench.audit import Fact
 
@@ -101,8 +101,8 @@ def role(
 
 @contextmanager
 def _opened(config: Path | None) -> "Iterator[tuple[Accounts, Settings]]":
-    from ragstone.config import load_settings
-    from ragstone.errors import optional_package
+    from ragstone.kernel.config import load_settings
+    from ragstone.kernel.errors import optional_package
 
     with optional_package("`ragstone people`", "serve"):
         from ragstone.workbench.accounts import open_accounts

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.config import Settings, read_named
-from ragstone.errors import ConfigError
-from ragstone.flows.develop.judge_files import replaced_line, version_line, versions, write_new
-from ragstone.systems.prompting import AnsweringPrompt, load_prompt, parse_prompt, prompt_names
+from ragstone.features.improve.judge_files import replaced_line, version_line, versions, write_new
+from ragstone.kernel.config import Settings, read_named
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.systems.prompting import AnsweringPrompt, load_prompt, parse_prompt, prompt_names
 
 FOLDER = "prompts"
-ROOM = "ragstone.systems"
+ROOM = "ragstone.kernel.systems"
 
 
 def saved_prompt(settings: Settings, name: str) -> tuple[str, Path] | None:

@@ -10,15 +10,15 @@ from typing import Literal
 import msgspec
 from litestar.exceptions import NotFoundException
 
-from ragstone.agreement.queueing.marking import Marks
-from ragstone.agreement.queueing.queue import EVIDENCE, Queue, queue_names, read_queue, read_texts
-from ragstone.corpus.sentences import sentence_spans
-from ragstone.document.room import PageRoom, length_in_json
-from ragstone.errors import DataError
-from ragstone.judging.matching import words
-from ragstone.records import Answer, references
-from ragstone.report.embedded import TurnShown
-from ragstone.report.thread import thread_shown
+from ragstone.features.label.marking import Marks
+from ragstone.features.label.queue import EVIDENCE, Queue, queue_names, read_queue, read_texts
+from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.document.room import PageRoom, length_in_json
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.matching import words
+from ragstone.kernel.records import Answer, references
+from ragstone.kernel.runs.embedded import TurnShown
+from ragstone.kernel.runs.thread import thread_shown
 
 MOST_MARKED = 3  # sentences of all contexts together
 LEAST_SHARE = 0.3  # of the answer's words that a marked sentence must hold

@@ -10,10 +10,11 @@ from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody
 from msgspec import UNSET
 
-from ragstone.dataset.evidence import find_evidence
-from ragstone.dataset.reviewing.applying import ReviewedQuestion, quote
-from ragstone.dataset.reviewing.certified import review_numbers
-from ragstone.dataset.reviewing.decisions import (
+from ragstone.features.review.applying import ReviewedQuestion, quote
+from ragstone.features.review.certified import review_numbers
+from ragstone.features.review.marking import LONGEST, DocumentPart, at_words, marked, show, to_points
+from ragstone.features.review.warnings import warnings_of
+from ragstone.kernel.dataset.decisions import (
     FIELDS,
     REJECTIONS,
     Decision,
@@ -24,12 +25,11 @@ from ragstone.dataset.reviewing.decisions import (
     replaced,
     values_of,
 )
-from ragstone.dataset.reviewing.marking import LONGEST, DocumentPart, at_words, marked, show, to_points
-from ragstone.dataset.reviewing.warnings import warnings_of
-from ragstone.document.room import MOST_A_TEXT
-from ragstone.errors import DataError
-from ragstone.records import Evidence, Question, references
-from ragstone.serve.requests import AnyRequest
+from ragstone.kernel.dataset.evidence import find_evidence
+from ragstone.kernel.document.room import MOST_A_TEXT
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Evidence, Question, references
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtReview, AtWorkbench
 from ragstone.workbench.frame import ANNOTATOR, OWNER, ROOT, AtPerson, page, person_of
 from ragstone.workbench.reviews import (

@@ -9,11 +9,13 @@ from urllib.parse import urlencode
 import msgspec
 from litestar.exceptions import ClientException, HTTPException, NotFoundException, PermissionDeniedException
 
-from ragstone.config import BuildSection, Settings
-from ragstone.dataset.candidate import REASONS
-from ragstone.dataset.placing import SOURCES
-from ragstone.dataset.reviewing.applying import ReviewedQuestion, TextOf, all_path, read_whole, review_item
-from ragstone.dataset.reviewing.decisions import (
+from ragstone.features.review.applying import ReviewedQuestion, TextOf, all_path, read_whole, review_item
+from ragstone.features.review.marking import DocumentPart, show, window
+from ragstone.features.review.reviewing import DocumentTexts, find_documents
+from ragstone.features.review.warnings import Others, warnings_of
+from ragstone.kernel.config import BuildSection, Settings
+from ragstone.kernel.dataset.candidate import REASONS
+from ragstone.kernel.dataset.decisions import (
     OUTCOMES,
     Decision,
     Quoted,
@@ -23,13 +25,11 @@ from ragstone.dataset.reviewing.decisions import (
     put,
     standing,
 )
-from ragstone.dataset.reviewing.marking import DocumentPart, show, window
-from ragstone.dataset.reviewing.warnings import Others, warnings_of
-from ragstone.errors import DataError
-from ragstone.flows.review.reviewing import DocumentTexts, find_documents
-from ragstone.records import Evidence, Question, references
-from ragstone.report.run import CERTIFICATE, read_certificate
-from ragstone.tables.journal import Journal
+from ragstone.kernel.dataset.placing import SOURCES
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Evidence, Question, references
+from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
+from ragstone.kernel.tables.journal import Journal
 from ragstone.workbench.frame import Person
 from ragstone.workbench.sets import SetEntry
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from litestar import Response, get
 from litestar.params import FromQuery
 
-from ragstone.document.html import draw, render_blocks
-from ragstone.document.numbers import one_line
-from ragstone.errors import DataError
-from ragstone.experiments.run_settings import differing_settings
-from ragstone.report.run_trend import RunStep, trend_chart
-from ragstone.serve.requests import AnyRequest
+from ragstone.features.report.trend import RunStep, trend_chart
+from ragstone.kernel.document.html import draw, render_blocks
+from ragstone.kernel.document.numbers import one_line
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.settings import differing_settings
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench
 from ragstone.workbench.frame import page
 from ragstone.workbench.run_table import (

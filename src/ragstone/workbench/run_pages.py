@@ -10,8 +10,18 @@ from litestar import Response, get
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.document.blocks import ReportDocument
-from ragstone.document.html import (
+from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
+from ragstone.features.bench.judges.words import judge_bench_document, read_judge_bench
+from ragstone.features.bench.retrievers.language_words import read_study, study_document
+from ragstone.features.bench.retrievers.words import bench_document, read_leaderboard
+from ragstone.features.compare.comparing import compare
+from ragstone.features.compare.values import Comparison
+from ragstone.features.compare.words import comparison_document
+from ragstone.features.report.bare import bare_run
+from ragstone.features.report.page import render_run
+from ragstone.features.report.words import made_blocks, number_blocks
+from ragstone.kernel.document.blocks import ReportDocument
+from ragstone.kernel.document.html import (
     charts_in,
     draw,
     policy_in,
@@ -20,28 +30,18 @@ from ragstone.document.html import (
     safe,
     script_json,
 )
-from ragstone.document.numbers import count, usd
-from ragstone.document.room import PageRoom, length_in_json
-from ragstone.engine.progress_file import Life, RunProgress, read_progress
-from ragstone.errors import RagstoneError
-from ragstone.experiments.compared import Comparison
-from ragstone.flows.compare.comparing import compare
-from ragstone.flows.report.bare import bare_run
-from ragstone.records import NO_MODEL
-from ragstone.report.asked import CALLS_FILE, read_asked
-from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
-from ragstone.report.benches.judges import judge_bench_document, read_judge_bench
-from ragstone.report.benches.languages import read_study, study_document
-from ragstone.report.benches.retrievers import bench_document, read_leaderboard
-from ragstone.report.compare import comparison_document
-from ragstone.report.embedded import CallShown, ColumnView, spelled_out
-from ragstone.report.joining import OpenedRows, columns_of
-from ragstone.report.page import render_run
-from ragstone.report.run import Run, read_run
-from ragstone.report.run_report import made_blocks, number_blocks
-from ragstone.report.summary import RunSummary
-from ragstone.report.wording import STATUS_WORDS, caution
-from ragstone.serve.requests import AnyRequest
+from ragstone.kernel.document.numbers import count, usd
+from ragstone.kernel.document.room import PageRoom, length_in_json
+from ragstone.kernel.engine.progress_file import Life, RunProgress, read_progress
+from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
+from ragstone.kernel.runs.embedded import CallShown, ColumnView, spelled_out
+from ragstone.kernel.runs.joining import OpenedRows, columns_of
+from ragstone.kernel.runs.run import Run, read_run
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.wording import STATUS_WORDS, caution
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.bare_files import shown_place
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
 from ragstone.workbench.frame import ROOT, AtPerson, page, query_of

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from ragstone.document.numbers import count, interval, number, one_line, usd
-from ragstone.errors import DataError
-from ragstone.judging.summary import MetricSummary
-from ragstone.records import NO_MODEL
-from ragstone.report.findings import HEADLINE_METRICS
-from ragstone.report.wording import judge_name, n_scored, statuses
+from ragstone.features.report.findings import HEADLINE_METRICS
+from ragstone.kernel.document.numbers import count, interval, number, one_line, usd
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.summary import MetricSummary
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.wording import judge_name, n_scored, statuses
 from ragstone.workbench.runs import RunEntry
 
 FEW_SETTINGS, FEW_METRICS = 4, 3  # columns of each, where not all are asked for

@@ -8,22 +8,22 @@ from typing import Any
 import msgspec
 from litestar.exceptions import NotFoundException
 
-from ragstone.agreement.card import ReportCard
-from ragstone.engine.manifest import FILE as MANIFEST
-from ragstone.engine.progress_file import FILE as PROGRESS
-from ragstone.engine.progress_file import Life, read_progress
-from ragstone.errors import DataError
-from ragstone.experiments.run_settings import RunManifest, RunSetting, read_run_manifest, run_settings
-from ragstone.judging import MetricSummary, Tally
-from ragstone.records import NO_MODEL, Judgement, Question
-from ragstone.report.benches.judges import BENCH
-from ragstone.report.benches.languages import STUDY
-from ragstone.report.benches.retrievers import LEADERBOARD
-from ragstone.report.blame import read_blame, read_causes
-from ragstone.report.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
-from ragstone.report.summary import Calls, RunSummary
-from ragstone.stages.notes import judgements_alone
-from ragstone.tables import read_rows
+from ragstone.features.bench.judges.words import BENCH
+from ragstone.features.bench.retrievers.language_words import STUDY
+from ragstone.features.bench.retrievers.words import LEADERBOARD
+from ragstone.features.blame.words import read_blame, read_causes
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.engine.manifest import FILE as MANIFEST
+from ragstone.kernel.engine.progress_file import FILE as PROGRESS
+from ragstone.kernel.engine.progress_file import Life, read_progress
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging import MetricSummary, Tally
+from ragstone.kernel.records import NO_MODEL, Judgement, Question
+from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
+from ragstone.kernel.runs.settings import RunManifest, RunSetting, read_run_manifest, run_settings
+from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.stages.notes import judgements_alone
+from ragstone.kernel.tables import read_rows
 from ragstone.workbench.rows.files import rows_file, stats_of
 
 KINDS = ("questions", "rankings", "answers", "judgements")

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.options import Config, Model
-from ragstone.console.printing import say, show
+from ragstone.kernel.console.options import Config, Model
+from ragstone.kernel.console.printing import say, show
 
 if TYPE_CHECKING:
     import socket
 
-    from ragstone.config import Settings
+    from ragstone.kernel.config import Settings
 
 
 def serve(
@@ -50,12 +50,12 @@ def serve(
     - `ragstone serve --port 0 --model openai/gpt-4o-mini`
     - `ragstone serve --otlp`
     """
-    from ragstone.config import choose
-    from ragstone.engine.local import run_sync
-    from ragstone.errors import optional_package
+    from ragstone.kernel.config import choose
+    from ragstone.kernel.engine.local import run_sync
+    from ragstone.kernel.errors import optional_package
 
     with optional_package("`ragstone serve`", "serve"):
-        from ragstone.serve.server import address_of, listen
+        from ragstone.kernel.serve.server import address_of, listen
         from ragstone.workbench.collecting import sender_keys
         from ragstone.workbench.serving import check_public, keys_of, project_at
 
@@ -95,7 +95,7 @@ def _invite_first(settings: "Settings", address: str) -> None:
 
 
 def _tell_of_traces(settings: "Settings", address: str) -> None:
-    from ragstone.monitor.otlp import has_protobuf
+    from ragstone.features.watch.otlp import has_protobuf
 
     say(f"Traces are taken at {address}/v1/traces, masked, and written to {settings.serve.otlp.folder}.")
     if not has_protobuf():
@@ -123,9 +123,9 @@ async def _alone(settings: "Settings", bound: "socket.socket", opened: list[Path
 
 
 async def _with_assistant(settings: "Settings", bound: "socket.socket", *, otlp: bool) -> None:
-    from ragstone.assistant.assistant import open_assistant
     from ragstone.workbench.monitor_routes import monitor_routes
     from ragstone.workbench.serving import serve_project
+    from ragstone_assistant.assistant import open_assistant
 
     def ready(address: str) -> None:
         show(address)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.assistant.api.app import create_app
-from ragstone.assistant.assistant import Assistant
-from ragstone.assistant.knowledge.knowledge_base import CATALOGUE
-from ragstone.config import Settings, declared_tables, load_settings
-from ragstone.config.loading import DEFAULT_FILE
-from ragstone.errors import ConfigError, DataError, optional_package
-from ragstone.monitor.traces import is_trace_file
-from ragstone.serve.keys import read_keys
+from ragstone.features.watch.traces import is_trace_file
+from ragstone.kernel.config import Settings, declared_tables, load_settings
+from ragstone.kernel.config.loading import DEFAULT_FILE
+from ragstone.kernel.errors import ConfigError, DataError, optional_package
+from ragstone.kernel.serve.keys import read_keys
 from ragstone.workbench.accounts import needs_accounts
 from ragstone.workbench.bare_files import link_files
+from ragstone_assistant.api.app import create_app
+from ragstone_assistant.assistant import Assistant
+from ragstone_assistant.knowledge.knowledge_base import CATALOGUE
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -117,7 +117,7 @@ async def serve_project(
     that are no keys, MissingExtra without the packages.
     """
     with optional_package("serving", "serve"):
-        from ragstone.serve.server import serve_app
+        from ragstone.kernel.serve.server import serve_app
         from ragstone.workbench.app import create_workbench, side_by_side
         from ragstone.workbench.collecting import open_receiver
     chat = _app_of(assistant, settings, routes) if assistant is not None else None

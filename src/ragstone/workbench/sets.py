@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 from litestar.exceptions import NotFoundException
 
-from ragstone.config import Settings
-from ragstone.dataset.certifying.certificate import fit
-from ragstone.dataset.reviewing.decisions import ENDING
-from ragstone.errors import DataError, MissingExtra
-from ragstone.records import Question
-from ragstone.report.run import CERTIFICATE, Certified, read_certificate
-from ragstone.tables import read_rows
+from ragstone.kernel.config import Settings
+from ragstone.kernel.dataset.certifying.certificate import fit
+from ragstone.kernel.dataset.decisions import ENDING
+from ragstone.kernel.errors import DataError, MissingExtra
+from ragstone.kernel.records import Question
+from ragstone.kernel.runs.run import CERTIFICATE, Certified, read_certificate
+from ragstone.kernel.tables import read_rows
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.runs import Runs
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from litestar import Response, get
 
-from ragstone.document.numbers import interval, number
-from ragstone.errors import DataError
-from ragstone.serve.requests import AnyRequest
+from ragstone.kernel.document.numbers import interval, number
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench, Workbench
 from ragstone.workbench.frame import AtPerson, page, query_of
 from ragstone.workbench.rows.asking import columns_in

@@ -9,9 +9,9 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
-from ragstone.monitor.traces import SpanRow, TraceTree, find_trace, newest_traces, trace_files
-from ragstone.serve.requests import AnyRequest
+from ragstone.features.watch.traces import SpanRow, TraceTree, find_trace, newest_traces, trace_files
+from ragstone.kernel.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
+from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtWorkbench, Workbench
 from ragstone.workbench.frame import page
 

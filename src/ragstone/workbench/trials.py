@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.report.trial import PromptTrial
+from ragstone.features.try_.words import PromptTrial
 
 
 class KeptTrial(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,21 +8,21 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.config import Settings, choose
-from ragstone.document.html import render_blocks
-from ragstone.engine.session import Session
-from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.flows.develop.developing import draft_as_run
-from ragstone.flows.develop.judge_files import freeze, judge_file, parse_draft
-from ragstone.flows.judges.testing import prompts_of
-from ragstone.flows.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
-from ragstone.judging import Judge
-from ragstone.llm import parse_caps
-from ragstone.records import NO_MODEL
-from ragstone.report.trial import trial_document
-from ragstone.report.wording import asked_line
-from ragstone.serve.requests import AnyRequest
-from ragstone.systems.prompting import AnsweringPrompt, render_question
+from ragstone.features.improve.developing import draft_as_run
+from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
+from ragstone.features.judges.testing import prompts_of
+from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
+from ragstone.features.try_.words import trial_document
+from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.document.html import render_blocks
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.judging import Judge
+from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.wording import asked_line
+from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.systems.prompting import AnsweringPrompt, render_question
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
 from ragstone.workbench.develop_pages import (
     DraftChecked,

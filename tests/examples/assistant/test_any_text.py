@@ -13,7 +13,7 @@ from farm_tools.crops import crops_tool
 from farm_tools.open_meteo import WeatherOptions
 from farm_tools.videos import videos_tool
 from farm_tools.weather import weather_tool
-from ragstone.assistant.tools.plain_text import MOST
+from ragstone_assistant.tools.plain_text import MOST
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "assistant"
 FIELDS = [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from farm_tools.crop_file import open_crop_file
-from ragstone.corpus.tags import load_tags, match_tags
+from ragstone.kernel.corpus.tags import load_tags, match_tags
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant"
 CROP = next(tag for tag in load_tags(SHIPPED / "tags.toml") if tag.key == "crop")

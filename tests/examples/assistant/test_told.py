@@ -13,10 +13,10 @@ from farm_tools.open_meteo import WeatherOptions
 from farm_tools.videos import videos_tool
 from farm_tools.weather import weather_tool
 from farm_tools.words import say
-from ragstone.assistant.answering.support import held_values, stated_values
-from ragstone.assistant.languages import LANGUAGES
-from ragstone.assistant.tool import Observation
-from ragstone.errors import ModelError
+from ragstone.kernel.errors import ModelError
+from ragstone_assistant.answering.support import held_values, stated_values
+from ragstone_assistant.languages import LANGUAGES
+from ragstone_assistant.tool import Observation
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant"
 

@@ -9,9 +9,9 @@ import pytest
 from tests.support.situations import observe
 
 from farm_tools.videos import videos_tool
-from ragstone.embedding.model import Role, Vectors
-from ragstone.embedding.opening import open_embedder
-from ragstone.errors import ConfigError, ModelError
+from ragstone.kernel.embedding.model import Role, Vectors
+from ragstone.kernel.embedding.opening import open_embedder
+from ragstone.kernel.errors import ConfigError, ModelError
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant" / "videos.csv"
 TOPICS = ("maize", "maíz", "compost", "irrigation", "rice")

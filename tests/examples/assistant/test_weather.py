@@ -11,9 +11,9 @@ from tests.support.situations import situation
 
 from farm_tools.open_meteo import WeatherOptions
 from farm_tools.weather import FRESH_S, WeatherArguments, weather_tool
-from ragstone.assistant.tool import Observation
-from ragstone.assistant.tools.plain_text import MOST
-from ragstone.errors import ConfigError
+from ragstone.kernel.errors import ConfigError
+from ragstone_assistant.tool import Observation
+from ragstone_assistant.tools.plain_text import MOST
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A local server that answers as many kinds of endpoint as there are dialects, each below a path of its own.
 
 What the dialects are stands in the other files of this folder. In a test, take the fixture `bench`
-(tests/llm/conftest.py):
+(tests/kernel/llm/conftest.py):
 
     async with bench.door(dialect, tmp_path) as door:
         await door.ask(prompt("Judge the odd row."))
@@ -28,9 +28,9 @@ from tests.support.doors import opened, verdict
 from tests.support.in_thread import in_thread
 from tests.support.scripts import Body
 
-from ragstone.config import ModelSettings, Settings
-from ragstone.llm import Budget, Door
-from ragstone.llm.providers import Provider, provider_of
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.llm import Budget, Door
+from ragstone.kernel.llm.providers import Provider, provider_of
 
 KEY = "key-of-the-bench-0123456789"
 HANG_S = 1.0

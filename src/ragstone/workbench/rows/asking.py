@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from ragstone.errors import DataError
-from ragstone.records import STATUSES
-from ragstone.report.embedded import Cell, ColumnView, LineView
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import STATUSES
+from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
 from ragstone.workbench.rows.indexing import CODES, plain
 
 if TYPE_CHECKING:

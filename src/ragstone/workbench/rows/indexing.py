@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import numpy as np
 
-from ragstone.errors import explaining, optional_package
-from ragstone.records import STATUSES, Ranking, Status, alternatives
-from ragstone.report.blame import read_blame, read_causes
-from ragstone.report.embedded import LineView
-from ragstone.report.joining import first_rank, preview, worst_rank
-from ragstone.retrieval.evaluate import ranked_documents
-from ragstone.tables.private import make_folder
+from ragstone.features.blame.words import read_blame, read_causes
+from ragstone.kernel.errors import explaining, optional_package
+from ragstone.kernel.records import STATUSES, Ranking, Status, alternatives
+from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.runs.embedded import LineView
+from ragstone.kernel.runs.joining import first_rank, preview, worst_rank
+from ragstone.kernel.tables.private import make_folder
 from ragstone.workbench.rows.files import KINDS, RunFiles, as_lines, decoded, files_of
 
 if TYPE_CHECKING:

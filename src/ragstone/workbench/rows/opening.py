@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from ragstone.errors import explaining
-from ragstone.experiments.blame import Caused
-from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
-from ragstone.report.asked import CALLS_FILE, AskedCall, read_asked
-from ragstone.report.embedded import ColumnView
-from ragstone.report.joining import OpenedRows, open_question
-from ragstone.report.run import SHOWN_RANKS, Run
-from ragstone.report.summary import RunSummary
-from ragstone.tables.private import make_folder
+from ragstone.kernel.errors import explaining
+from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.kernel.runs.asked import CALLS_FILE, AskedCall, read_asked
+from ragstone.kernel.runs.causes import Caused
+from ragstone.kernel.runs.embedded import ColumnView
+from ragstone.kernel.runs.joining import OpenedRows, open_question
+from ragstone.kernel.runs.run import SHOWN_RANKS, Run
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.tables.private import make_folder
 from ragstone.workbench.rows.asking import place_of
 from ragstone.workbench.rows.indexing import KIND_CODES
 

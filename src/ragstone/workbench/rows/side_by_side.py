@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.document.numbers import one_line
-from ragstone.errors import DataError
-from ragstone.records import Answer, Judgement, Verdict
-from ragstone.report.embedded import ColumnView, LineView
-from ragstone.report.joining import preview
-from ragstone.report.wording import STATUS_WORDS
+from ragstone.kernel.document.numbers import one_line
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Answer, Judgement, Verdict
+from ragstone.kernel.runs.embedded import ColumnView, LineView
+from ragstone.kernel.runs.joining import preview
+from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.workbench.rows.asking import MIDDLE, ON_SCALE, lines_at
 from ragstone.workbench.rows.indexing import plain
 from ragstone.workbench.rows.opening import rows_at

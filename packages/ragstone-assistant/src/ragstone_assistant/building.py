@@ -1,0 +1,135 @@
+"""The assistant's knowledge base in a session: opened as `[assistant]` declares, built, listed, emptied."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.corpus.model_tags import name_topic
+from ragstone.kernel.corpus.tags import load_tags
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.session import Session, open_session
+from ragstone.kernel.errors import DataError, Stopped
+from ragstone.kernel.stages.corpus import ingest_options
+from ragstone_assistant.knowledge.entry import Advance, BuildResult, Entry
+from ragstone_assistant.knowledge.grouping import Namer
+from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
+
+STOPPED = (
+    "stopped. The files that were finished are in the knowledge base, and texts that were embedded stay so: "
+    "run the same command again to go on."
+)
+
+
+@contextlib.asynccontextmanager
+async def opened_knowledge(
+    settings: Settings, session: Session, model: str | None = None
+) -> AsyncIterator[KnowledgeBase]:
+    """Give the knowledge base of `[assistant]`, with a session's embedder; closed at the end of the block.
+
+    model: names topics; without one their words do.
+
+    Raises ConfigError for a wrong file of tags, ModelError for an unknown embedder, and what open_knowledge
+    raises.
+    """
+    section = settings.assistant
+    tags = load_tags(settings.path(section.tags)) if section.tags else []
+    embed = session.embedder(section.embedder)
+    namer = await _namer(model, session) if model else None
+    root, options = Path(settings.root), ingest_options(settings)
+    knowledge = open_knowledge(section, root, embed, tags, options, namer=namer)
+    try:
+        yield knowledge
+    finally:
+        await knowledge.close()
+
+
+async def _namer(model: str, session: Session) -> Namer:
+    """Return what asks a model of this session, from the thread of a build. Raises ModelError."""
+    ask, secret, loop = await session.models.ask(model), session.secret(), asyncio.get_running_loop()
+
+    async def name_all(topics: Sequence[tuple[list[str], list[str]]]) -> list[str | None]:
+        said = await asyncio.gather(*(name_topic(terms, texts, ask, secret) for terms, texts in topics))
+        return [one.value if isinstance(one.value, str) else None for one in said]
+
+    def names(topics: Sequence[tuple[list[str], list[str]]]) -> list[str | None]:
+        return asyncio.run_coroutine_threadsafe(name_all(topics), loop).result()
+
+    return Namer(model, names)
+
+
+def build_knowledge(
+    sources: Sequence[Path | str] = (),
+    settings: Settings | None = None,
+    advance: Advance = silent,
+    model: str | None = None,
+) -> BuildResult:
+    """Make the knowledge base hold what these sources hold.
+
+    Without one they are those of `[documents]`, else those that were ever built from. settings: default
+    ragstone.toml. advance: is told (stage, done, total). model: names topics.
+
+    Raises what KnowledgeBase.build raises; DataError where there is nothing to build from; Stopped on Ctrl-C.
+    """
+
+    found = settings or load_settings()
+
+    async def work() -> BuildResult:
+        async with (
+            open_session(found) as session,
+            opened_knowledge(found, session, model) as knowledge,
+        ):
+            try:
+                declared = [found.path(path) for path in found.documents.paths]
+                chosen = sources or declared or knowledge.sources()
+                if not chosen:
+                    raise DataError(
+                        "there are no documents to build from. Name files or folders, here or as paths of "
+                        "[documents] in ragstone.toml: ragstone assistant build DOCS"
+                    )
+                return await knowledge.build(chosen, advance)
+            except asyncio.CancelledError:
+                raise Stopped(STOPPED) from None
+
+    return run_sync(work())
+
+
+def list_knowledge(settings: Settings) -> list[Entry]:
+    """Return the documents of the knowledge base, by id; its store of vectors is not opened."""
+
+    async def work() -> list[Entry]:
+        async with open_session(settings) as session, opened_knowledge(settings, session) as knowledge:
+            return knowledge.documents()
+
+    return run_sync(work())
+
+
+def remove_from_knowledge(names: Sequence[str], settings: Settings) -> list[str]:
+    """Take documents out of the knowledge base, and return their ids.
+
+    names: ids, or the beginning of ids up to a slash (`leaflets/old/`). Raises DataError for one that is
+    neither, before anything is removed.
+    """
+
+    async def work() -> list[str]:
+        async with open_session(settings) as session, opened_knowledge(settings, session) as knowledge:
+            ids = [entry.id for entry in knowledge.documents()]
+            meant = [document_id for name in names for document_id in _meant(name, ids)]
+            for document_id in meant:
+                await knowledge.remove(document_id)
+            return meant
+
+    return run_sync(work())
+
+
+def _meant(name: str, ids: Sequence[str]) -> list[str]:
+    found = [one for one in ids if one == name or (name.endswith("/") and one.startswith(name))]
+    if not found:
+        close = " or ".join(map(repr, get_close_matches(name, ids, n=3)))
+        hint = f"Did you mean {close}? " if close else ""
+        raise DataError(
+            f"the knowledge base has no document {name!r}. {hint}All of them: ragstone assistant list"
+        )
+    return found

@@ -1,0 +1,154 @@
+"""`ragstone assistant`: the documents that the assistant answers from."""
+
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.kernel.console.options import AsJson, Config
+from ragstone.kernel.console.printing import plural, say, show, show_json, told_plainly
+
+if TYPE_CHECKING:
+    from ragstone_assistant.knowledge.entry import Advance, BuildResult, Entry
+
+SHOWN_VALUES = 10
+NAMED = 5  # files of a kind that are named; of more, their number
+
+assistant = typer.Typer(
+    name="assistant",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="The documents that the assistant answers from. `ragstone serve` starts it.",
+)
+
+
+def build(
+    documents: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Files, folders or .zip archives; default: paths in [documents], else those of "
+            "the last build."
+        ),
+    ] = None,
+    *,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            help="A model that names the topics, as transport/model; without one, their commonest terms do.",
+        ),
+    ] = None,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """Read, tag, cut and embed new and changed documents; drop those whose file is gone.
+
+    Examples:
+
+    - `ragstone assistant build handbook/`
+    - `ragstone assistant build --config assistant.toml`
+    """
+    from ragstone.kernel.config import load_settings
+    from ragstone_assistant.building import build_knowledge
+
+    settings = load_settings(config)
+    with _bars() as advance:
+        built = build_knowledge(documents or [], settings, advance, model)
+    if json:
+        show_json(built)
+    else:
+        _tell(built)
+    for line in [f"skipped {one.path}: {one.reason}" for one in built.skipped]:
+        say(line)
+
+
+def list_(*, config: Config = None, json: AsJson = False) -> None:
+    """Show the documents, with their tags and topics."""
+    from ragstone.kernel.config import load_settings
+    from ragstone_assistant.building import list_knowledge
+
+    entries = list_knowledge(load_settings(config))
+    if json:
+        show_json(entries)
+        return
+    show(*map(_line, entries))
+    n_passages = sum(entry.n_passages for entry in entries)
+    say(f"{plural(len(entries), 'document')}, {plural(n_passages, 'passage')}.")
+
+
+def remove(
+    names: Annotated[
+        list[str], typer.Argument(help="Ids that `list` shows, or a folder of them: leaflets/old/")
+    ],
+    *,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """Remove documents; each stays out until you build its own file again."""
+    from ragstone.kernel.config import load_settings
+    from ragstone_assistant.building import remove_from_knowledge
+
+    removed = remove_from_knowledge(names, load_settings(config))
+    if json:
+        show_json({"removed": removed})
+        return
+    show(*(f"removed {name}" for name in removed))
+
+
+assistant.command("build")(told_plainly(build))
+assistant.command("list")(told_plainly(list_))
+assistant.command("remove")(told_plainly(remove))
+
+
+@contextlib.contextmanager
+def _bars() -> "Iterator[Advance]":
+    """Show a bar for the files and one for the texts of the file at hand, where there is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _stage, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        tasks = {stage: progress.add_task(stage, total=None) for stage in ("files", "passages")}
+        yield lambda stage, done, total: progress.update(tasks[stage], completed=done, total=total)
+
+
+def _tell(built: "BuildResult") -> None:
+    for kind, names in (("new", built.new), ("changed", built.changed), ("removed", built.removed)):
+        if names:
+            shown = f": {', '.join(names)}" if len(names) <= NAMED else ""
+            show(f"{len(names):6,}  {kind}{shown}")
+    show(f"{built.n_unchanged:6,}  unchanged")
+    if built.skipped:
+        show(f"{len(built.skipped):6,}  skipped, see below")
+    if built.left_out:
+        show(
+            f"{len(built.left_out):6,}  left out, since they were removed; name the file itself to take it in"
+        )
+    show(
+        f"{plural(built.n_documents, 'document')}, {plural(built.n_passages, 'passage')}; "
+        f"{plural(built.n_embedded, 'text')} embedded now."
+    )
+    show(f"languages: {_listed(built.languages)}")
+    for key, counts in built.tags.items():
+        show(f"{key}: {_listed(counts)}; {plural(built.untagged[key], 'document')} without one")
+    if built.topics:
+        show(f"{plural(len(built.topics), 'topic')}: {_listed(built.topics, '; ')}")
+
+
+def _listed(counts: Mapping[str, int], between: str = ", ") -> str:
+    shown = between.join(f"{value} {n:,}" for value, n in list(counts.items())[:SHOWN_VALUES])
+    more = f" and {len(counts) - SHOWN_VALUES:,} more" if len(counts) > SHOWN_VALUES else ""
+    return f"{shown or 'nothing'}{more}"
+
+
+def _line(entry: "Entry") -> str:
+    tags = [f"{key} {', '.join(values)}" for key, values in entry.tags.items()]
+    parts = [entry.lang or "", f"{entry.n_pages} pages" if entry.n_pages else "", *tags, entry.topic or ""]
+    title = "" if entry.title == entry.id else f"  {entry.title}"
+    return f"{entry.id}{title}  ({'; '.join([plural(entry.n_passages, 'passage'), *filter(None, parts)])})"

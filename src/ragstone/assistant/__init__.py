@@ -1,1 +1,0 @@
-"""A RAG assistant: knowledge base, planner, tools, API, chat page."""

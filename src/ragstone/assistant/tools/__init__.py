@@ -1,5 +1,0 @@
-"""What the agent can call: Python functions, functions that make a tool, tools of MCP servers."""
-
-from ragstone.assistant.tools.functions import function_tool
-
-__all__ = ["function_tool"]

@@ -1,1 +1,0 @@
-"""Decisions of people on the questions of an evaluation set -> the reviewed set."""

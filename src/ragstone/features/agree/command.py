@@ -1,0 +1,216 @@
+"""`ragstone agree`: judgements + people's labels -> the judge's report card."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import AsJson, JudgementsFile, MaybeLabels, Seed
+from ragstone.kernel.console.printing import say, show, show_json
+
+if TYPE_CHECKING:
+    from ragstone.features.agree.languages import JudgedLanguages
+    from ragstone.features.agree.parity import LanguageParity
+    from ragstone.kernel.agreement.card import ReportCard
+    from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+    from ragstone.kernel.records import Label
+
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold", help="JUDGE=SCORE: scores from this one on count as 1, for labels of 0 and 1."
+    ),
+]
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="LABEL=SCORE, e.g. good=1,bad=0 or 1=0,5=100: what labels stand for; between two lies the rest.",
+    ),
+]
+GroupBy = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="Also group answers by this column; lang and tags are always used."),
+]
+
+
+Parallel = Annotated[
+    str | None,
+    typer.Option(
+        "--parallel", help="Column that copies of a question in several languages share (default: parallel)."
+    ),
+]
+Base = Annotated[
+    str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
+]
+
+
+@reads_rows
+def agree(
+    judgements: JudgementsFile,
+    labels: MaybeLabels = None,
+    *,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="Only judges of this metric, e.g. correctness.")
+    ] = None,
+    threshold: Thresholds = None,
+    mapping: Mapping = None,
+    by: GroupBy = None,
+    parallel: Parallel = None,
+    base: Base = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write the report cards as an HTML page to this file.")
+    ] = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option("--sheet", help="The answer sheet: adds the texts to the list of disagreements."),
+    ] = None,
+    seed: Seed = 0,
+    json: AsJson = False,
+) -> None:
+    """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines.
+
+    Of answers that are there in several languages it also says whether a judge scores them alike; that
+    needs no labels.
+
+    Examples:
+
+    - `ragstone agree judgements.jsonl labels.jsonl`
+    - `ragstone agree judgements.jsonl labels.csv --threshold correctness=50 --page cards.html`
+    - `ragstone agree judgements.jsonl --sheet answers.jsonl --parallel parallel_id`
+    """
+    from ragstone.features.agree.labels import columns_of_run
+    from ragstone.features.agree.languages import LanguageRequest, languages_of, read_copies
+    from ragstone.kernel.agreement.corrected import corrected_means
+    from ragstone.kernel.agreement.grading import report_cards
+    from ragstone.kernel.records import Judgement
+    from ragstone.kernel.stages.given import answers_of, judgements_of
+    from ragstone.kernel.tables import keep_sources, read_rows
+
+    sheet = sheet or answers_of(judgements)
+    if page:
+        keep_sources([page], [judgements, *(path for path in (labels, sheet) if path)])
+    words, mapped = _mapping(mapping)
+    judged = [row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)]
+    with columns_of_run(judgements):
+        said = _read_labels(labels, sheet, {row.metric for row in judged}, words) if labels else []
+    cut = _numbers(threshold, "--threshold")
+    _check_known(cut, {row.judge for row in judged})
+    request = LanguageRequest(parallel=parallel, base=base, wanted=bool(not labels or parallel or base))
+    copies = read_copies(judgements, sheet, judged, said, parallel)
+    languages = languages_of(copies, judged, said, request, threshold=cut, mapping=mapped, seed=seed)
+    cards = (
+        report_cards(judged, said, threshold=cut, mapping=mapped, by=by or (), seed=seed) if labels else []
+    )
+    corrected = corrected_means(judged, said, threshold=cut, mapping=mapped, seed=seed)
+    _tell(cards, corrected, languages, page, json=json)
+
+
+def _read_labels(
+    labels: Path, sheet: Path | None, metrics: set[str], words: dict[str, float]
+) -> "list[Label]":
+    """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
+    from ragstone.features.agree.labels import with_metrics, with_texts
+    from ragstone.kernel.records import Answer, Label
+    from ragstone.kernel.tables import read_rows
+
+    said, note = with_metrics([*read_rows(labels, Label, words=words)], metrics)
+    if note:
+        say(note)
+    return with_texts(said, read_rows(sheet, Answer)) if sheet else said
+
+
+def _tell(
+    cards: "Sequence[ReportCard]",
+    corrected: "Sequence[CorrectedMean]",
+    languages: "JudgedLanguages",
+    page: Path | None,
+    *,
+    json: bool,
+) -> None:
+    """Show the cards, the corrected means and the languages, and write the page that was asked for."""
+    from ragstone.features.agree.corrected_words import corrected_document
+    from ragstone.features.agree.parity_words import parity_document, with_parity
+    from ragstone.features.agree.words import card_document, cards_document
+    from ragstone.kernel.document.html import write_page
+    from ragstone.kernel.document.terminal import render_terminal
+
+    parity = [parity_document(languages.parity, languages.untold)] if languages.parity else []
+    if page:
+        write_page(page, with_parity(cards_document(cards), parity) if cards else parity[0])
+    if json:
+        show_json(_as_json(cards, corrected, languages))
+        return
+    show(*(render_terminal(card_document(card)) for card in cards))
+    if corrected:
+        show(render_terminal(corrected_document(corrected)))
+    if languages.corrected:
+        show(render_terminal(corrected_document(languages.corrected, "What people would give, by language")))
+    show(*map(render_terminal, parity))
+    if page:
+        show(f"Report cards: {page}")
+
+
+def _as_json(
+    cards: "Sequence[ReportCard]", corrected: "Sequence[CorrectedMean]", languages: "JudgedLanguages"
+) -> list[dict[str, object]]:
+    """Return each report card's fields with what else is known of its judge; without labels, that alone."""
+
+    def key(row: "ReportCard | CorrectedMean | LanguageParity") -> tuple[object, ...]:
+        return row.judge, row.metric, row.model, row.prompt_version
+
+    found: dict[tuple[object, ...], dict[str, object]] = {
+        key(card): {name: getattr(card, name) for name in card.__struct_fields__} for card in cards
+    }
+    for one in () if cards else languages.parity:
+        found[key(one)] = dict(zip(("judge", "metric", "model", "prompt_version"), key(one), strict=True))
+    for judge, fields in found.items():
+        if cards:
+            fields["corrected"] = [mean for mean in corrected if key(mean) == judge]
+            fields["corrected_by_language"] = [mean for mean in languages.corrected if key(mean) == judge]
+        fields["parity"] = [row for row in languages.parity if key(row) == judge]
+    return list(found.values())
+
+
+def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
+    """Return NAME=NUMBER options as a dict. Raises ConfigError."""
+    found = {}
+    for text in given or ():
+        name, _, number = text.rpartition("=")  # a variant's name holds one: rubric@shots=2
+        found[name.strip()] = _number(number, option, text)
+    return found
+
+
+def _mapping(given: list[str] | None) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return word -> score, and number -> score, of `good=1,bad=0` or `3=1`. Raises ConfigError."""
+    from ragstone.kernel.agreement.mapping import parse_mapping
+
+    words, numbers = parse_mapping(given or ())
+    # What words stand for is on the judge's scale already; only 0 and 1 may be wrong and right on any scale.
+    own = {score: score for score in words.values()} if numbers or {*words.values()} - {0.0, 1.0} else {}
+    return words, {**own, **numbers} or None
+
+
+def _number(text: str, option: str, given: str | None = None) -> float:
+    """Return the number that a text is. Raises ConfigError, also for nan and inf."""
+    from ragstone.kernel.errors import ConfigError
+
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ConfigError(f"{option} {given or text!r}: write NAME=NUMBER, e.g. correctness=50.")
+    return number
+
+
+def _check_known(thresholds: dict[str, float], judges: set[str]) -> None:
+    """Check that each threshold is of a judge in the file. Raises ConfigError."""
+    from ragstone.kernel.errors import ConfigError, nearest
+
+    for name in thresholds:
+        if judges and name not in judges:
+            raise ConfigError(f"--threshold {name!r}: no judge of that name. {nearest(name, sorted(judges))}")

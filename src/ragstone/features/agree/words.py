@@ -1,0 +1,502 @@
+"""Report cards of judges: each as a document, whole in a page and its first lines in a terminal."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+
+from ragstone.kernel.agreement.card import (
+    AnswerGroup,
+    Baseline,
+    Calibration,
+    Disagreement,
+    ReportCard,
+    Reversal,
+    SystemRanking,
+    grade_name,
+)
+from ragstone.kernel.agreement.corrected_mean import precise
+from ragstone.kernel.document.blocks import (
+    Block,
+    CalibrationPlot,
+    Cell,
+    Column,
+    Dots,
+    Fold,
+    Heading,
+    Link,
+    Listing,
+    Made,
+    Pairs,
+    Paragraph,
+    PlotDot,
+    ReportDocument,
+    Row,
+    SurfacePart,
+    Table,
+    Tone,
+    Where,
+    dot,
+    estimated,
+    table_of,
+)
+from ragstone.kernel.document.html import render_blocks
+from ragstone.kernel.document.numbers import count, interval, number, one_line, with_ends
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.wording import doubt, judge_name, labelled, plural, tau_told
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.version import __version__
+
+MEANINGS = {
+    "exact agreement": "the same grade from both",
+    "within one": "at most one step apart",
+    "kappa": "agreement beyond chance",
+    "linear kappa": "beyond chance, a near miss counts less",
+    "quadratic kappa": "beyond chance, a far miss counts most",
+    "alpha": "Krippendorff's, the judge as one more rater",
+    "nominal alpha": "Krippendorff's, the judge as one more rater",
+    "ordinal alpha": "the same, by rank",
+    "interval alpha": "the same, by distance",
+    "Pearson": "correlation of the scores",
+    "Spearman": "correlation of the ranks",
+    "Kendall tau-b": "of two answers, the same order from both",
+    "ROC AUC": "scores a right answer above a wrong one",
+    "signed error": "judge minus people: above 0 lenient",
+}
+SHOWN_DISAGREEMENTS = 3  # in a terminal
+SHOWN_TEXT = 240  # characters of a question or a reason there
+SIDE, EDGE = 300, 36  # of the calibration plot: its square, and the room for its labels
+INTERVALS = "Intervals are at 95 % unless said otherwise, over whole questions."
+
+
+def cards_document(cards: Sequence[ReportCard]) -> ReportDocument:
+    """Return the page of report cards: their verdicts, then each whole."""
+    shown = [contained(card) for card in cards]
+    contents: list[Made[tuple[int, ReportCard]]] = [
+        (
+            Column("Judge", text=True),
+            lambda one: Cell("", doubt(one[1]) or "", links=(Link(title(one[1]), f"card-{one[0]}"),)),
+        )
+    ]
+    several = [table_of("Judges", list(enumerate(shown, 1)), contents, kind="")] if len(shown) > 1 else []
+    return ReportDocument(
+        title="How far can the judge be trusted?",
+        kind="report card",
+        about=f"{plural(len(shown), 'judge')} beside people's labels. {INTERVALS}",
+        version=__version__,
+        blocks=[
+            *several,
+            *(
+                block
+                for at, card in enumerate(shown, 1)
+                for block in (Heading(title(card), anchor=f"card-{at}"), _verdict(card), *card_blocks(card))
+            ),
+        ],
+        skip=("card-1", "report card"),
+    )
+
+
+def card_document(card: ReportCard) -> ReportDocument:
+    """Return what `ragstone agree` and a notebook show of one judge: the verdict, then what it rests on."""
+    return ReportDocument(
+        title=title(card),
+        kind="report card",
+        about=labelled(card),
+        version=__version__,
+        blocks=[_verdict(card), *card_blocks(card)],
+    )
+
+
+def card_dots(cards: Sequence[ReportCard]) -> list[Dots]:
+    """Return each judge's exact agreement with people, beside what a baseline reaches on the same answers."""
+    dots = []
+    for card in cards:
+        judge = f"{judge_name(card)} ({card.model})"
+        found = card.agreement.get("exact agreement")
+        dots += [dot("judge", found, judge)] if found else []
+        dots += [dot(rival.name, rival.exact_agreement, judge) for rival in _rivals(card)]
+    return [Dots(title="Exact agreement with people", dots=dots)] if dots else []
+
+
+def words_of_cards() -> dict[str, object]:
+    """Return what the pages of the workbench and of a run call: the title of a card, and the whole of it."""
+    return {
+        "contained": contained,
+        "title": title,
+        "card_body": lambda card: render_blocks(card_blocks(card)),
+        "report_card": lambda card: render_blocks(folded_card(card)),
+    }
+
+
+def folded_card(card: ReportCard) -> list[Block]:
+    """Return the verdict, and the whole card to unfold, for the page of a run."""
+    card = contained(card)
+    fold = Fold("The whole report card", card_blocks(card))
+    return [
+        SurfacePart([Heading(title(card), level=3), _verdict(card, tone=""), fold], kind="card", where="page")
+    ]
+
+
+def _verdict(card: ReportCard, tone: Tone = "outcome") -> Paragraph:
+    return Paragraph(f"† {card.verdict}", tone="warn") if doubt(card) else Paragraph(card.verdict, tone=tone)
+
+
+def card_blocks(card: ReportCard) -> list[Block]:
+    """Return what a card's verdict rests on."""
+    cut = (
+        ""
+        if card.threshold is None
+        else f" Scores of {number(card.threshold)} and above count as the upper grade."
+    )
+    footing = people_footing(card)
+    return [
+        Paragraph(f"Rests on {labelled(card)}.{cut}", tone="muted", where="page"),
+        *(Paragraph(note, tone="muted") for note in card.notes),
+        *_measures(card),
+        *([Paragraph(footing, tone="muted")] if footing else []),
+        *([_confusion(card)] if card.confusion else []),
+        *(_calibration(card.calibration) if card.calibration else []),
+        *([_baselines(card)] if _rivals(card) else []),
+        *(_groups(card, by, groups) for by, groups in tables_of(card).items()),
+        *(_ranking(card.ranking) if card.ranking else []),
+        *_disagreements(card),
+    ]
+
+
+def _measures(card: ReportCard) -> list[Block]:
+    """Return how the judge agrees with people, and how people do with each other."""
+    columns: list[Made[tuple[str, Estimate]]] = [
+        (Column("With people", text=True, short=""), lambda row: row[0]),
+        (
+            Column("Value", short="with people", beside="interval"),
+            lambda row: Cell(precise(row[1].value), interval(row[1]), "strong"),
+        ),
+    ]
+    says: Made[tuple[str, Estimate]] = (
+        Column("Says", text=True, where="page"),
+        lambda row: MEANINGS.get(row[0], ""),
+    )
+    judge, people = list(measures(card).items()), people_told(card)
+    n = plural(card.humans.n_answers if card.humans else 0, "answer")
+    caption = f"People with each other, on {n}: the most to expect of a judge"
+    label = f"Agreement of {judge_name(card)}"
+    return [
+        *([table_of(label, judge, [*columns, says], kind="")] if judge else []),
+        *([table_of(f"{label}: people", people, columns, caption=caption, kind="")] if people else []),
+    ]
+
+
+def _confusion(card: ReportCard) -> Table:
+    called, grades = names(card), card.per_grade
+    rows: list[Row] = []
+    for at, (name, counts) in enumerate(zip(called, card.confusion, strict=True)):
+        cells = [Cell(count(n), heat=shade(n, counts), framed=place == at) for place, n in enumerate(counts)]
+        rows.append([Cell(name, tone="muted"), *cells, *([estimated(grades[at].recall)] if grades else [])])
+    if grades:
+        rows.append([Cell("precision", tone="muted"), *(estimated(one.precision) for one in grades), ""])
+    margin = [Column("recall", beside="interval")] if grades else []
+    columns = [Column("people \\ judge", text=True), *map(Column, called), *margin]
+    caption = "People (rows) and the judge (columns)"
+    return Table(columns, rows, f"Confusion matrix of {judge_name(card)}", caption, kind="heat")
+
+
+def shade(n: int, row: Sequence[int]) -> int:
+    """Return how dark a cell of the confusion matrix is, 0 to 5: by its share of people's grade."""
+    total = sum(row)
+    return round(5 * n / total) if total else 0
+
+
+def _calibration(found: Calibration) -> list[Block]:
+    return [
+        Heading("Calibration: is a score of 0.8 right 80 times out of 100?", level=4, where="page"),
+        CalibrationPlot(dots(found), SIDE, EDGE),
+        Paragraph(
+            f"Expected calibration error {with_ends(found.error)}: the average distance between the score "
+            "and the share of answers that people call right."
+        ),
+        Paragraph(
+            f"Brier score {with_ends(found.brier)}, 0 is best; the share of right answers, as the score "
+            f"of every answer, reaches {number(found.rate_brier)}."
+        ),
+    ]
+
+
+def dots(calibration: Calibration) -> list[PlotDot]:
+    """Return the bins of the calibration plot: the mean score to the right, the share of right upwards."""
+    most = max(found.right.n for found in calibration.bins)
+    return [
+        PlotDot(
+            x=round(EDGE + found.mean * SIDE, 1),
+            y=_upwards(found.right.value),
+            low=_upwards(found.right.value if found.right.low is None else found.right.low),
+            high=_upwards(found.right.value if found.right.high is None else found.right.high),
+            radius=round(3 + 7 * (found.right.n / most) ** 0.5, 1),
+            words=f"score {found.low:.1f} to {found.high:.1f}: {with_ends(found.right)} right "
+            f"of {found.right.n:,}",
+        )
+        for found in calibration.bins
+    ]
+
+
+def _upwards(share: float) -> float:
+    return round(8 + (1 - share) * SIDE, 1)
+
+
+def _rivals(card: ReportCard) -> list[Baseline]:
+    return [rival for rival in (card.constant, card.no_model) if rival]
+
+
+def _baselines(card: ReportCard) -> Table:
+    doubts = {False: Cell("no better", tone="warn"), None: Cell("cannot tell", tone="warn")}
+    agreement = Column("Its agreement", short="agreement", beside="interval")
+
+    def so(rival: Baseline) -> Cell:
+        return Cell("the judge is better") if rival.better else doubts[rival.better]
+
+    columns: list[Made[Baseline]] = [
+        (
+            Column("Baseline", text=True, short=""),
+            lambda rival: Cell(rival.name, "always the same" if rival is card.constant else "no model"),
+        ),
+        (agreement, lambda rival: estimated(rival.exact_agreement)),
+        (Column("The judge's", short="the judge's"), lambda rival: Cell(number(rival.judge), tone="strong")),
+        (Column("Difference", short="difference"), lambda rival: estimated(rival.difference)),
+        (Column("So", text=True, short=""), so),
+        (Column("Answers", where="page"), lambda rival: count(rival.n)),
+    ]
+    caption = "Compared with judges that cost nothing, by exact agreement with people"
+    return table_of(f"Baselines of {judge_name(card)}", _rivals(card), columns, caption=caption, kind="")
+
+
+def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
+    """Return one line a group: its answers, agreement, both means and the bias."""
+    ends = [
+        end
+        for one in groups
+        if one.bias
+        for end in (one.bias.value, one.bias.low, one.bias.high)
+        if end is not None
+    ]
+    span = (min(0.0, *ends), max(0.0, *ends)) if ends else None
+    first, *others = [*dict.fromkeys(name for group in groups for name in group.agreement), ""]
+
+    def measure(name: str, where: Where) -> Made[AnswerGroup]:
+        return Column(name, where=where), lambda group: _with_ends(group.agreement.get(name))
+
+    bias: Made[AnswerGroup] = (Column("Bias", short="bias", ends=span), lambda group: _with_ends(group.bias))
+    columns: list[Made[AnswerGroup]] = [
+        (Column("", text=True, short=f"by {by}"), lambda group: group.name),
+        (Column("Answers", short="n"), lambda group: count(group.n)),
+        *([measure(first, "everywhere")] if first else []),
+        *(measure(name, "page") for name in others if name),
+        (Column("People", short="people"), lambda group: number(group.human)),
+        (Column("Judge", short="judge"), lambda group: number(group.judge)),
+        *([bias] if span else []),
+    ]
+    return table_of(f"{judge_name(card)} by {by}", groups, columns, caption=f"By {by}", kind="")
+
+
+def _with_ends(found: Estimate | None) -> Cell:
+    if found is None:
+        return Cell("")
+    return Cell(number(found.value), interval(found), short=with_ends(found), at=found)
+
+
+def _ranking(ranking: SystemRanking) -> list[Block]:
+    return [
+        Heading("Do the judge and people rank the systems alike?", level=4),
+        *(Paragraph(line) for line in ranking_told(ranking)),
+        Listing([f"Reversed: {reversal_told(one)}" for one in ranking.reversals], most=SHOWN_DISAGREEMENTS),
+    ]
+
+
+def _disagreements(card: ReportCard) -> list[Block]:
+    """Return the disagreements: whole on a page, the first ones cut where there is little room."""
+    found = card.disagreements
+    if not found:
+        return []
+    brief = [line for one in found[:SHOWN_DISAGREEMENTS] for line in _brief(card, one)]
+    n_more = len(found) - SHOWN_DISAGREEMENTS
+    more = [Paragraph(f"  {n_more} more with `--page FILE` or `--json`.", tone="muted")] if n_more > 0 else []
+    return [
+        Heading("Most instructive disagreements", level=4),
+        SurfacePart([*brief, *more], where="terminal"),
+        *(SurfacePart(_whole(card, one), kind="differing", where="page") for one in found),
+    ]
+
+
+def _brief(card: ReportCard, one: Disagreement) -> list[Block]:
+    system = "" if one.system == "default" else f", {one.system}"
+    asked = [("asked", one.question), *_said(one)]
+    return [
+        Paragraph(f"  {one.question_id}{system}: {disagreement_head(card, one)}", tone="strong"),
+        *(Paragraph(f"    {what.lower()}: {one_line(words, SHOWN_TEXT)}") for what, words in asked if words),
+    ]
+
+
+def _whole(card: ReportCard, one: Disagreement) -> list[Block]:
+    where = [
+        disagreement_head(card, one),
+        *([] if one.system == "default" else [one.system]),
+        one.question_id,
+    ]
+    return [
+        Heading(one.question or one.question_id, level=3),
+        Paragraph(" · ".join(where), tone="muted"),
+        Pairs([(what, words) for what, words in _said(one) if words]),
+    ]
+
+
+def _said(one: Disagreement) -> list[tuple[str, str | None]]:
+    people = [("People", reason) for reason in one.human_reasons]
+    return [("Answer", one.answer), ("Reference", one.reference), *people, ("Judge", one.judge_reason)]
+
+
+def title(card: ReportCard) -> str:
+    """Return the judge, its metric and its model."""
+    return judge_name(card) + ("" if card.model == NO_MODEL else f" by {card.model}")
+
+
+def names(card: ReportCard) -> list[str]:
+    """Return what each grade of the card is called."""
+    return card.names or [grade_name(card.metric, grade, card.categories) for grade in card.categories]
+
+
+def grade(card: ReportCard, value: float) -> str:
+    """Return a score as it is shown: the name of the grade where it is one, else the number."""
+    if card.threshold is None and value in card.categories:
+        return names(card)[card.categories.index(value)]
+    return number(value) if value != round(value) else f"{value:g}".replace("-", "−")
+
+
+def human_grade(card: ReportCard, value: float) -> str:
+    """Return people's grade, which no threshold cuts."""
+    if value in card.categories:
+        return names(card)[card.categories.index(value)]
+    return grade(card, value)
+
+
+def measures(card: ReportCard) -> dict[str, Estimate]:
+    """Return the measures to show: of two grades all correlations are one, so one of them."""
+    alike = ("Pearson", "Kendall tau-b") if len(card.categories) == 2 else ()
+    return {name: estimate for name, estimate in card.agreement.items() if name not in alike}
+
+
+def tables_of(card: ReportCard) -> dict[str, list[AnswerGroup]]:
+    """Return the groups to show, by what they are grouped by: systems where there are several, then tags."""
+    by_system = {"pair of systems" if card.metric == "preference" else "system": card.by_system}
+    return {by: groups for by, groups in (by_system | card.by).items() if len(groups) > 1}
+
+
+def ranking_told(ranking: SystemRanking) -> list[str]:
+    """Return the two orders of the systems, and how far they can be relied on."""
+    people = _order_told(ranking.by_people, ranking.tied_by_people)
+    judge = _order_told(ranking.by_judge, ranking.tied_by_judge)
+    orders = [f"By people: {people}.", f"By the judge: {judge}."]
+    if judge == people:
+        orders = [f"By people and by the judge: {people}."]
+    n = len(ranking.by_people)
+    if any(len(group) == n for group in (*ranking.tied_by_people, *ranking.tied_by_judge)):
+        return [*orders, "Systems with the same mean are in no order."]
+    tau = "" if ranking.tau is None else f" Kendall's tau of the two orders is {tau_told(ranking.tau)}."
+    share = (
+        f"In {100 * ranking.same_best:.0f} % of the bootstrap resamples the judge's best is people's best."
+    )
+    return [*orders, f"{share}{tau}"]
+
+
+def _order_told(systems: Sequence[str], tied: Sequence[Sequence[str]]) -> str:
+    """Return systems from the best to the worst; those that are tied are joined by an equals sign."""
+    group_of = {name: at for at, group in enumerate(tied) for name in group}
+    text = systems[0]
+    for before, after in pairwise(systems):
+        same = before in group_of and group_of[before] == group_of.get(after)
+        text += f" {'=' if same else '>'} {after}"
+    return text
+
+
+def reversal_told(one: Reversal) -> str:
+    """Return a reversed pair with both differences."""
+    return (
+        f"{one.better} before {one.worse}: by people {with_ends(one.human)}, "
+        f"by the judge {with_ends(one.judge)}"
+    )
+
+
+def people_told(card: ReportCard) -> list[tuple[str, Estimate]]:
+    """Return how people agree with each other, by the name of each measure; empty with one annotator."""
+    people = card.humans
+    if people is None:
+        return []
+    kappa = [("quadratic kappa", people.kappa)] if people.kappa else []
+    return [("exact agreement", people.exact_agreement), *kappa, *people.alpha.items()]
+
+
+def people_footing(card: ReportCard) -> str:
+    """Return which answers people's figures and the judge's rest on; empty where they are the same."""
+    alphas = [estimate for name, estimate in card.agreement.items() if name.endswith("alpha")]
+    n_tied = alphas[0].n - card.n if alphas else 0
+    if card.humans is None or not card.humans.alpha or n_tied <= 0:
+        return ""
+    return (
+        f"Alpha, with and without the judge, uses the same {alphas[0].n:,} answers, {n_tied:,} of them with "
+        "tied annotators. The judge's other measures leave tied answers out. People's own include "
+        "all answers with two annotators, so they look lower."
+    )
+
+
+def disagreement_head(card: ReportCard, one: Disagreement) -> str:
+    """Return what people and the judge gave an answer, and whether people differ among themselves."""
+    said = f"people {human_grade(card, one.human)}, judge {grade(card, one.judge)}"
+    if not one.divided:
+        return said
+    return f"{said}; people differ: {', '.join(human_grade(card, given) for given in one.grades)}"
+
+
+EMBEDDINGS, END_EMBEDDING = "\u202a\u202b\u202d\u202e", "\u202c"
+ISOLATES, END_ISOLATE = "\u2066\u2067\u2068", "\u2069"
+CONTROLS = frozenset(EMBEDDINGS + END_EMBEDDING + ISOLATES + END_ISOLATE)
+FIRST_STRONG = "\u2068"
+
+
+def contained(card: ReportCard) -> ReportCard:
+    """Return the card with every text closed in itself, the names inside its sentences too."""
+    names = [card.judge, card.metric, card.model, *(row.name for row in card.by_system), *card.names]
+    names += [rival.name for rival in (card.constant, card.no_model) if rival]
+    names += [text for by, groups in card.by.items() for text in (by, *(group.name for group in groups))]
+    turning = sorted({name for name in names if CONTROLS & set(name)}, key=len, reverse=True)
+    plain = msgspec.to_builtins(card, str_keys=False)
+    return msgspec.convert(_walked(plain, turning), ReportCard)
+
+
+def _walked(value: object, turning: list[str]) -> object:
+    if isinstance(value, str):
+        return _isolated(value, turning)
+    if isinstance(value, dict):
+        return {_walked(key, turning): _walked(one, turning) for key, one in value.items()}
+    return [_walked(one, turning) for one in value] if isinstance(value, list) else value
+
+
+def _isolated(text: str, turning: list[str]) -> str:
+    """Return a text whose directions end with it, and in it each of the names so."""
+    if not CONTROLS & set(text):
+        return text
+    for name in turning:
+        text = text.replace(name, f"{FIRST_STRONG}{_closed(name)}{END_ISOLATE}")
+    return f"{FIRST_STRONG}{_closed(text)}{END_ISOLATE}"
+
+
+def _closed(text: str) -> str:
+    """Return the text without ends that have no beginning, and with the ends that it lacks."""
+    kept, open_ = [], []
+    for character in text:
+        if character in EMBEDDINGS:
+            open_.append(END_EMBEDDING)
+        elif character in ISOLATES:
+            open_.append(END_ISOLATE)
+        elif character in (END_EMBEDDING, END_ISOLATE):
+            if not open_ or open_[-1] != character:
+                continue
+            open_.pop()
+        kept.append(character)
+    return "".join(kept + open_[::-1])

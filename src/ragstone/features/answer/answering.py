@@ -1,0 +1,149 @@
+"""Questions -> an answer sheet."""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.simulate.conversations import (
+    UserPlan,
+    conversation_notes,
+    conversation_rows,
+    n_conversations,
+)
+from ragstone.features.simulate.goals import GoalSummary, summarise_goals
+from ragstone.features.simulate.likeness import Likeness, likeness
+from ragstone.kernel.config import Settings
+from ragstone.kernel.dataset.logs.reading import log_files
+from ragstone.kernel.engine.digests import made_from
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.output import write_stream
+from ragstone.kernel.engine.session import PLAIN, SessionOptions, open_session
+from ragstone.kernel.records import Answer, Status
+from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.stages.answer import answer_rows
+from ragstone.kernel.stages.corpus import corpus_on
+from ragstone.kernel.stages.given import asked_questions
+from ragstone.kernel.stages.notes import system_notes, too_few_chunks
+from ragstone.kernel.stages.retrieve import rank_questions
+from ragstone.kernel.systems.chosen import with_system
+from ragstone.kernel.tables import check_output
+from ragstone.kernel.tables.storage import Place
+
+
+class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """How many answers there are, how many of them failed, and what was asked.
+
+    failed: calls by status. notes: what a reader must know of the answers, in plain sentences. goals,
+    likeness: of simulated users.
+    """
+
+    n_answers: int
+    n_failed: int
+    notes: list[str]
+    failed: dict[Status, int]
+    calls: Calls
+    output: str
+    goals: GoalSummary | None = None
+    likeness: Likeness | None = None
+
+
+def answer_to_file(
+    settings: Settings,
+    output: Place,
+    *,
+    how: SessionOptions = PLAIN,
+    force: bool = False,
+) -> AnswerSummary:
+    """Answer the questions that the settings name, by the application that they declare, into a file.
+
+    Raises ConfigError, DataError, ModelError.
+    """
+    check_output(output, force)
+    settings = with_system(settings)
+    questions = asked_questions(settings)
+    answers: list[Answer] = []
+
+    def look(answer: Answer) -> None:  # the texts stand in the file
+        answers.append(msgspec.structs.replace(answer, answer=answer.answer[:1], contexts=None))
+
+    async def work() -> AnswerSummary:
+        async with open_session(settings, how) as session:
+            corpus = await corpus_on(session)
+            rankings = (
+                await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
+                if corpus.chunks
+                else []
+            )
+            from_ledger: Counter[str] = Counter()
+            chunks, documents = corpus.chunks, corpus.documents
+            made = answer_rows(
+                questions, rankings, chunks, session, documents=documents, from_ledger=from_ledger
+            )
+            named = (settings.questions.path, *settings.documents.paths)
+            digest = made_from(settings, "answer", [settings.path(one) for one in named if one])
+            await write_stream(
+                made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
+            )
+            calls = session.calls()
+        few = too_few_chunks(len(corpus.chunks), settings.retrieve.k) if rankings else []
+        return AnswerSummary(
+            n_answers=len(answers),
+            n_failed=sum(answer.error is not None for answer in answers),
+            notes=[*system_notes(answers, from_ledger, settings), *few],
+            failed=calls.failed,
+            calls=calls,
+            output=str(output),
+        )
+
+    return run_sync(work())
+
+
+def converse_to_file(
+    settings: Settings,
+    plan: UserPlan,
+    output: Place,
+    *,
+    like: Path | None = None,
+    how: SessionOptions = PLAIN,
+    force: bool = False,
+) -> AnswerSummary:
+    """Let simulated users talk to the application that the settings declare; write a row a conversation.
+
+    like: a log that the users are compared with. Raises ConfigError, DataError, ModelError.
+    """
+    check_output(output, force)
+    if like is not None:
+        log_files([like])
+    settings = with_system(settings)
+    rows: list[Answer] = []
+    from_ledger: Counter[str] = Counter()
+
+    async def work() -> Calls:
+        async with open_session(settings, how) as session:
+            corpus = await corpus_on(session)
+            made = conversation_rows(
+                plan, session, chunks=corpus.chunks, documents=corpus.documents, from_ledger=from_ledger
+            )
+            await write_stream(
+                made,
+                output,
+                Answer,
+                each=rows.append,
+                n_planned=n_conversations(plan),
+                force=force,
+                made_from=made_from(settings, "converse", [], plan),
+            )
+            return session.calls()
+
+    calls = run_sync(work())
+    return AnswerSummary(
+        n_answers=len(rows),
+        n_failed=sum(row.error is not None for row in rows),
+        notes=conversation_notes(rows, from_ledger, settings),
+        failed=calls.failed,
+        calls=calls,
+        output=str(output),
+        goals=summarise_goals(rows),
+        likeness=likeness(rows, [like]) if like is not None else None,
+    )

@@ -1,0 +1,295 @@
+"""`ragstone bench answerers`: the grid of `[bench.answerers]`, answered and judged into one folder."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.bench.answerers.board import BoardInput, make_board
+from ragstone.features.bench.answerers.cells import (
+    BenchInput,
+    BenchMeans,
+    answers_of,
+    give_out,
+    open_means,
+    read_input,
+)
+from ragstone.features.bench.answerers.measuring import shared_documents
+from ragstone.features.bench.answerers.planning import (
+    AnswerGrid,
+    AnswerRows,
+    NextRound,
+    all_at_once,
+    plan_answerers,
+)
+from ragstone.features.bench.answerers.race import AnswerRace, race_condition, raced
+from ragstone.features.bench.answerers.values import AnswerBoard
+from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
+from ragstone.features.bench.judges.words import BENCH
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
+from ragstone.kernel.document.html import write_page
+from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.progress import Progress, silent
+from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.stub_reply import ASSUMPTION
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
+from ragstone.kernel.retrieval.relevance import missing_documents
+from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.stages.calibrate import cards_of_sheet
+from ragstone.kernel.stages.forecasting import sample_of
+from ragstone.kernel.stages.judge import judge_rows
+from ragstone.kernel.tables import write_rows
+from ragstone.kernel.version import __version__
+
+
+def bench_answerers(
+    settings: Settings,
+    *,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> AnswerBenchSummary:
+    """Answer the questions in every cell of `[bench.answerers]`, judge the answers, and return the board.
+
+    Numbers, answers, judgements and page stand in `runs/NAME-answerers/`. Run again, no finished call is made
+    twice and every file is the same. A cell whose model fails is listed with its reason and loses no other.
+    force: replace a bench of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what
+    it cuts off has the status `over_budget`. deadline: e.g. `30m`. Raises ConfigError for settings that do
+    not fit together, DataError for files and if no cell could be measured, ModelError when no judge can be
+    asked.
+    """
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_sync(_bench(settings, how, force))
+
+
+def answer_bench_folder(settings: Settings) -> Path:
+    """Return the folder of the bench of answerers that the settings name."""
+    return bench_path(settings, "answerers")
+
+
+async def _bench(settings: Settings, how: SessionOptions, force: bool) -> AnswerBenchSummary:
+    grid = plan_answerers(settings)
+    if settings.bench.answerers.race:
+        race_condition(grid)  # before anything is paid for
+    given = read_input(settings, grid)
+    with open_folder(answer_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
+        write_rows(folder.path / "questions.jsonl", given.questions, Question, force=True)
+        async with open_session(settings, how) as session:
+            means = await open_means(given, grid, session)
+            cards = await cards_of_sheet(settings, means.judges, session)
+            rounds = _rounds(settings, grid, given, means, cards)
+            asked = await give_out(rounds, means, session)
+            models = await _identities(grid, asked.rows, session)
+            calls = session.calls()
+        files = _write(folder.path, grid, asked.rows)
+        declared = settings.bench.answerers
+        board = make_board(
+            BoardInput(
+                grid=grid,
+                rows=asked.rows,
+                failed=asked.failed,
+                questions=given.questions,
+                passages=means.passages,
+                cards=cards,
+                tags=declared.tags,
+                files=files,
+            ),
+            seed=settings.run.seed,
+        )
+        race = rounds.report(asked.rows) if isinstance(rounds, AnswerRace) else None
+        board = raced(board, race) if race else board
+        summary = AnswerBenchSummary(
+            name=settings.run.name,
+            version=__version__,
+            counts=_counts(means, given, asked.rows),
+            models=models,
+            retriever=settings.retrieve.retriever,
+            k=settings.retrieve.k,
+            n_distractors=declared.distractors,
+            board=board,
+            race=race,
+            list_prices=calls.list_prices,
+            notes=bench_notes(board, given, means),
+        )
+        folder.finish(BENCH, summary, models=models, judges=means.judges)
+        write_page(folder.path / "report.html", answer_bench_document(summary))
+    return msgspec.structs.replace(summary, calls=calls)
+
+
+def _rounds(
+    settings: Settings, grid: AnswerGrid, given: BenchInput, means: BenchMeans, cards: Sequence[ReportCard]
+) -> NextRound:
+    """Return in which rounds questions are given out."""
+    declared = settings.bench.answerers
+    if not declared.race:
+        return all_at_once(grid.cells, given.questions)
+    return AnswerRace(
+        grid,
+        given.questions,
+        shared_documents(given.questions, means.passages.same),
+        cards=cards,
+        confidence=declared.confidence,
+        seed=settings.run.seed,
+    )
+
+
+def _write(folder: Path, grid: AnswerGrid, rows: Mapping[str, AnswerRows]) -> dict[str, str]:
+    """Write the answers and judgements of each cell, and return the files of the judgements."""
+    files = {}
+    for number, cell in enumerate(grid.cells, 1):
+        if cell.name not in rows:
+            continue
+        named = f"{number:02}-{slug(cell.name, 80)}.jsonl"
+        write_rows(folder / f"answers-{named}", rows[cell.name].answers, Answer, force=True)
+        write_rows(folder / f"judgements-{named}", rows[cell.name].judgements, Judgement, force=True)
+        files[cell.name] = f"judgements-{named}"
+    return files
+
+
+def _counts(means: BenchMeans, given: BenchInput, rows: Mapping[str, AnswerRows]) -> dict[str, int]:
+    counts = {
+        "documents": len(means.corpus.documents),
+        "questions": len(given.questions),
+        "answers": sum(len(one.answers) for one in rows.values()),
+        "judgements": sum(len(one.judgements) for one in rows.values()),
+    }
+    return {name: n for name, n in counts.items() if n}
+
+
+async def _identities(grid: AnswerGrid, rows: Mapping[str, AnswerRows], session: Session) -> dict[str, str]:
+    """Return the models that were asked, and the judges': name or role -> model, as the ledger knows it."""
+    asked = (cell.model for cell in grid.cells if cell.model and cell.name in rows)
+    found = await session.models.identities(asked)
+    judge = session.roles().get("judge")
+    return found | ({"judge": judge} if judge else {})
+
+
+def _decisive(settings: Settings) -> Settings:
+    """Return the settings that decide anything here."""
+    return msgspec.structs.replace(
+        settings,
+        run=RunSection(name=settings.run.name, seed=settings.run.seed),
+        answer=AnswerSection(model=settings.answer.model, prompt=settings.answer.prompt),
+        bench=BenchSection(answerers=settings.bench.answerers),
+        blame=Settings().blame,
+        build=Settings().build,
+        translate=Settings().translate,
+        sample=Settings().sample,
+    )
+
+
+FEW_QUESTIONS = 20
+SHOWN = 3
+
+
+def bench_notes(board: AnswerBoard, given: BenchInput, means: BenchMeans) -> list[str]:
+    """Return the notes: few questions, documents that are missing, judges nobody has measured, rows lost."""
+    notes = []
+    if board.n_questions < FEW_QUESTIONS:
+        notes.append(
+            f"Only {plural(board.n_questions, 'question')}: intervals from so few are wide, and most "
+            "differences cannot be shown."
+        )
+    if board.n_unanswerable == board.n_questions:
+        notes.append(
+            "No question can be answered: that they are refused is what tells the cells apart, and a judge "
+            "that compares with a reference scores none of them."
+        )
+    notes += _missing(missing_documents(given.questions, means.corpus.documents))
+    notes += _judges(board)
+    notes += _failed(board)
+    if given.paired:
+        notes.append(f"Left out, for it compares two answers: {', '.join(given.paired)}.")
+    return notes
+
+
+def _missing(missing: Mapping[str, Sequence[str]]) -> list[str]:
+    if not missing:
+        return []
+    more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+    return [
+        f"{len(missing)} questions name documents that the corpus lacks: {', '.join(list(missing)[:SHOWN])}"
+        f"{more}. What is given as gold is not all that they need."
+    ]
+
+
+def _judges(board: AnswerBoard) -> list[str]:
+    notes = []
+    unmeasured = [role.judge for role in board.roles if role.model != NO_MODEL and not role.measured]
+    if unmeasured:
+        notes.append(
+            f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. Name "
+            "answers that people have labelled as sheet in [agree]."
+        )
+    doubtful = [
+        role.judge
+        for role in board.roles
+        if role.model != NO_MODEL and role.measured and not role.better_than_baseline
+    ]
+    if doubtful:
+        notes.append(f"Not shown to be better than a baseline: {', '.join(doubtful)}.")
+    if not any(role.role == "correct" for role in board.roles):
+        notes.append(
+            "No judge of [judge] measures correctness, so cells are ordered by answered × faithful: an "
+            "answer can be faithful to its passages and wrong."
+        )
+    return notes
+
+
+def _failed(board: AnswerBoard) -> list[str]:
+    lost = {row.cell.name: row.spent.n_failed for row in board.standings if row.spent.n_failed}
+    if not lost:
+        return []
+    told = ", ".join(f"{name} {n}" for name, n in lost.items())
+    return [f"Answers that failed are in no mean, and are counted beside it: {told}."]
+
+
+SAMPLED = 200  # questions that are looked at in each cell; each stands for as many as were passed over
+
+
+def forecast_answer_bench(settings: Settings) -> Forecast:
+    """Return what all cells and judges would ask, all questions given out to every cell.
+
+    A cell whose model cannot be had is passed over: the bench will show its reason. Raises what
+    bench_answerers raises before it makes a call.
+    """
+    grid = plan_answerers(settings)
+    if settings.bench.answerers.race:
+        race_condition(grid)
+    given = read_input(settings, grid)
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        questions = sample_of(given.questions, forecaster, SAMPLED)
+        if settings.bench.answerers.race:
+            forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
+        sampled = msgspec.structs.replace(given, questions=questions)
+        means = await open_means(sampled, grid, session)
+        answers: list[Answer] = []
+        for cell in grid.cells:
+            with contextlib.suppress(RagstoneError):
+                answers += [_made_up(row) async for row in answers_of(cell, questions, means, session)]
+        if any(judge.needs_model for judge in given.judges):
+            forecaster.assumptions[ASSUMPTION] = None
+        assumed = (judge.assumption for judge in given.judges if judge.assumption)
+        forecaster.assumptions |= dict.fromkeys(assumed)
+        async for _row in judge_rows(lambda: answers, given.judges, session, len(answers)):
+            pass
+        forecaster.weight = 1.0
+        await cards_of_sheet(settings, given.judges, session)
+
+    return forecast_of(settings, work)
+
+
+def _made_up(answer: Answer) -> Answer:
+    """Return a made-up answer as one of its cell's own: cells seldom say the same, word for word."""
+    if answer.usage is None or answer.usage.calls:
+        return answer
+    return msgspec.structs.replace(answer, answer=f"{answer.answer} ({answer.system})")

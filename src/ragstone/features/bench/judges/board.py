@@ -1,0 +1,429 @@
+"""Cells judged on the same answers -> which agrees best with people, and which cannot be told apart."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+import numpy as np
+
+from ragstone.features.bench.judges.orders import JudgedSheet, order_systems
+from ragstone.features.bench.judges.planning import JudgeGrid
+from ragstone.features.bench.judges.use_cases import UseCase, compare_use_cases
+from ragstone.features.bench.judges.values import (
+    Aside,
+    CellComparison,
+    JudgeBoard,
+    JudgeCell,
+    JudgeStanding,
+    JudgingSpent,
+    LeftOutCell,
+    SpreadOfRuns,
+)
+from ragstone.kernel.agreement.card import grade_name
+from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, choose_measure, compare, worths
+from ragstone.kernel.agreement.estimates import agreement_estimates
+from ragstone.kernel.agreement.mapping import DIGITS, in_percent
+from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
+from ragstone.kernel.config import AgreementMeasure, JudgesBench
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses
+from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics.paired import paired_tests, place_of
+from ragstone.kernel.tables.columns import as_number
+
+
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
+    """How scores meet labels in a whole bench.
+
+    mapped: labels are places on every judge's scale, 0 to 1, and scores are moved there too. mixed: the
+    judges' scales differ, labels fit several of them, and nobody has said which one they are of: then only
+    the order of the answers is compared.
+    """
+
+    mapped: bool
+    mixed: bool
+
+
+def choose_basis(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -> Basis:
+    """Return the footing on which these cells meet the labels."""
+    yes_no = bool(np.isin(human, YES_NO).all())
+    fitting = {cell.scale for cell in cells if cell.scale[0] <= human.min() and human.max() <= cell.scale[1]}
+    return Basis(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
+
+
+def basis_notes(footing: Basis, rows: Sequence[GradeComparison], measure: AgreementMeasure) -> list[str]:
+    """Return what keeps more than the order from being compared, and what to do; rows: at least one."""
+    human = rows[0].human
+    if not footing.mixed:
+        told = dict.fromkeys(row.notes[0] for row in rows if row.notes and not row.same_unit)
+        hint = "In [bench.judges] that is `thresholds` for labels of 0 and 1, else `mapping`."
+        return [*told, hint] if told and measure == "Spearman" else []
+    return [
+        "The judges' scales differ, and the labels may be of any of them: only the order of the answers is "
+        "compared. Say what the labels mean in [bench.judges], e.g. "
+        f"`mapping = {{ {human.min():g} = 0, {human.max():g} = 1 }}`."
+    ]
+
+
+def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Basis) -> GradeComparison:
+    """Return a cell's scores beside people's, answer by answer."""
+    low, high = cell.scale
+    if footing.mapped:
+        moved = np.round((scores - low) / (high - low), DIGITS)
+        found = compare(human, moved, (0.0, 1.0), mapped=True, threshold=None)
+        # Grades of several scales meet on a line: that two of them are equal there is chance.
+        return msgspec.structs.replace(found, categories=[])
+    found = compare(human, scores, cell.scale, mapped=False, threshold=cell.threshold)
+    if _on_its_scale(found, cell):
+        return msgspec.structs.replace(found, same_unit=True, notes=[])
+    return msgspec.structs.replace(found, categories=[], same_unit=False) if footing.mixed else found
+
+
+def _on_its_scale(found: GradeComparison, cell: JudgeCell) -> bool:
+    """Return whether few labels, such as 0, 50 and 100, are of a wide scale: they reach its highest score."""
+    human, (low, high) = found.human, cell.scale
+    yes_no = bool(np.isin(human, YES_NO).all())
+    return not found.same_unit and not yes_no and low <= human.min() and float(human.max()) == high
+
+
+class JudgedRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell and its judgements in the bench's metric, run by run. file: that holds the first run."""
+
+    cell: JudgeCell
+    runs: list[list[Judgement]]
+    spent: JudgingSpent
+    file: str
+
+
+def scores_of(rows: Sequence[Judgement]) -> dict[Key, float]:
+    """Return the score of each answer that has one."""
+    return {(row.question_id, row.system): row.score for row in rows if row.score is not None}
+
+
+def tuned_keys(judged: Sequence[JudgedRuns]) -> set[Key]:
+    """Return the answers that any of the judges was tuned on."""
+    return {(row.question_id, row.system) for one in judged for row in one.runs[0] if is_tuned(row)}
+
+
+def statuses_of(one: JudgedRuns, keys: set[Key]) -> dict[Status, int]:
+    """Return how many of these answers ended in each status, in the first run."""
+    return count_statuses([row for row in one.runs[0] if (row.question_id, row.system) in keys])
+
+
+def spread_of(values: Sequence[float], changed: Estimate | None, n: int) -> SpreadOfRuns | None:
+    """Return the spread of a measure over runs; None for fewer than two of them."""
+    if len(values) < 2 or changed is None:
+        return None
+    return SpreadOfRuns(values=list(values), sd=float(np.std(values, ddof=1)), changed=changed, n=n)
+
+
+def no_scores(statuses: Mapping[Status, int], rows: Sequence[Judgement]) -> str:
+    """Return what kept a cell from being compared: its statuses, and the first error."""
+    told = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in statuses.items())
+    reasons = (row.error or row.rationale for row in rows if row.score is None)
+    error = next((reason for reason in reasons if reason), None)
+    return told + (f"; the first: {error}" if error else "")
+
+
+UNPAIRED = "The systems were not asked the same questions, so it is not said in what order judges put them."
+LEAST_SCORED = 0.5  # a cell with fewer of the answers scored would take too many from all others
+
+
+class Answers(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The answers that all cells are compared on, and how that is done."""
+
+    keys: list[Key]
+    clusters: list[str]
+    human: Floats
+    footing: Basis
+    measure: AgreementMeasure
+    seed: int
+    resamples: int
+
+
+class RankedCell(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A cell that can be placed. worth: of each answer, see agreement.comparison.worths."""
+
+    cell: JudgeCell
+    worth: Floats
+    value: Estimate
+    agreement: dict[str, Estimate]
+    statuses: dict[Status, int]
+    spent: JudgingSpent
+    spread: SpreadOfRuns | None = None
+    file: str | None = None
+
+
+def make_board(
+    judged: Sequence[JudgedRuns],
+    failed: Sequence[LeftOutCell],
+    labels: Sequence[Label],
+    grid: JudgeGrid,
+    declared: JudgesBench,
+    *,
+    use_cases: Sequence[UseCase] = (),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> JudgeBoard:
+    """Return the board of judged cells, with the constant baseline among them where there is one.
+
+    A cell with a score for fewer than half of the labelled answers joins those that failed, with the reason.
+    use_cases: other benches, whose orders stand beside its own. Raises DataError if no label is for the
+    metric, or no answer has a score of all cells.
+    """
+    humans = _humans(labels, grid.metric, declared.mapping)
+    labelled = {key for key, human in humans.items() if human.score is not None}
+    wanted = labelled - tuned_keys(judged)
+    able, failed = _able(judged, wanted, failed)
+    answers, rows, why = _compare(able, humans, wanted, declared, seed, resamples)
+    found = [_candidate(one, row, answers, wanted) for one, row in zip(able, rows, strict=True)]
+    placed = [one for one in found if isinstance(one, RankedCell)]
+    constant = _constant(answers, grid.metric, rows, placed)
+    standings, comparisons = _order([*placed, *constant], answers)
+    sheet = JudgedSheet(
+        judged={one.cell.name: one.runs[0] for one in able if not one.cell.added}, humans=humans
+    )
+    orders = order_systems(sheet, seed=seed, resamples=resamples)
+    unpaired = [UNPAIRED] if orders is None and len(sheet.systems()) > 1 else []
+    board = JudgeBoard(
+        metric=grid.metric,
+        measure=answers.measure,
+        why=why,
+        mapped=answers.footing.mapped,
+        n=len(answers.keys),
+        n_questions=len(set(answers.clusters)),
+        n_tuned=len(labelled) - len(wanted),
+        n_tied=len(humans) - len(labelled),
+        n_unscored=len(wanted) - len(answers.keys),
+        standings=standings,
+        comparisons=comparisons,
+        aside=[one for one in found if isinstance(one, Aside)],
+        failed=failed,
+        left_out=grid.left_out,
+        notes=basis_notes(answers.footing, _asked(able, rows) or rows, answers.measure) + unpaired,
+        orders=orders,
+    )
+    beside = compare_use_cases(board, sheet, use_cases, seed=seed, resamples=resamples)
+    return msgspec.structs.replace(board, elsewhere=beside)
+
+
+def _compare(
+    able: Sequence[JudgedRuns],
+    humans: Mapping[Key, Human],
+    wanted: set[Key],
+    declared: JudgesBench,
+    seed: int,
+    resamples: int,
+) -> tuple[Answers, list[GradeComparison], str]:
+    """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
+    keys = _common_keys(able, wanted)
+    human = np.array([humans[key].score for key in keys], dtype=np.float64)
+    footing = choose_basis([one.cell for one in able], human, mapped=_are_places(humans.values(), declared))
+    rows = [compare_cell(one.cell, _column(one, 0, keys), human, footing) for one in able]
+    # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
+    deciding = _asked(able, rows) or [row for row in rows if row.categories] or rows
+    measure, why = choose_measure(deciding, declared.measure)
+    answers = Answers(
+        keys=keys,
+        clusters=[humans[key].cluster for key in keys],
+        human=human,
+        footing=footing,
+        measure=measure,
+        seed=seed,
+        resamples=resamples,
+    )
+    return answers, rows, why
+
+
+def _asked(able: Sequence[JudgedRuns], rows: Sequence[GradeComparison]) -> list[GradeComparison]:
+    """Return the rows of cells that somebody asked for."""
+    return [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
+
+
+def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:
+    mine = [label for label in labels if label.metric in (None, metric)]
+    if not mine:
+        known = ", ".join(sorted({str(label.metric) for label in labels}))
+        raise DataError(
+            f"no label is for {metric!r}: the labels are for {known}. Set metric in [bench.judges]."
+        )
+    return human_scores(mine, metric, _places(mapping))
+
+
+def _are_places(humans: Iterable[Human], declared: JudgesBench) -> bool:
+    """Return whether people's grades are places on a scale, 0 to 1: by a mapping, or as percent."""
+    shares = not declared.thresholds and in_percent([label for human in humans for label in human.labels])
+    return bool(declared.mapping) or shares
+
+
+def _places(mapping: Mapping[str, float]) -> dict[float, float] | None:
+    """Return label -> place on a judge's scale, 0 to 1. Raises DataError for a mapping that is none."""
+    if not mapping:
+        return None
+    try:
+        places = {as_number(label): place for label, place in mapping.items()}
+    except ValueError:
+        raise DataError(f"[bench.judges] mapping has {', '.join(mapping)}: labels are numbers.") from None
+    if len(places) < 2:
+        raise DataError("[bench.judges] mapping needs at least the lowest and the highest label.")
+    return places
+
+
+def _able(
+    judged: Sequence[JudgedRuns], wanted: set[Key], failed: Sequence[LeftOutCell]
+) -> tuple[list[JudgedRuns], list[LeftOutCell]]:
+    """Return the cells that can be compared, and all others with their reasons. Raises DataError.
+
+    A baseline that nobody asked for, and that no answer is for, is passed over in silence.
+    """
+    able, unable = [], list(failed)
+    for one in judged:
+        n_scored = len(wanted & scores_of(one.runs[0]).keys())
+        if n_scored and n_scored >= LEAST_SCORED * len(wanted):
+            able.append(one)
+        elif not one.cell.added or set(statuses_of(one, wanted)) != {"not_applicable"}:
+            told = no_scores(statuses_of(one, wanted), one.runs[0])
+            reason = f"only {n_scored} of {len(wanted)} labelled answers have a score ({told})"
+            unable.append(LeftOutCell(name=one.cell.name, reason=reason))
+    if not able:
+        raise DataError(f"no cell could be measured. {'; '.join(f'{o.name}: {o.reason}' for o in unable)}")
+    return able, unable
+
+
+def _common_keys(able: Sequence[JudgedRuns], wanted: set[Key]) -> list[Key]:
+    """Return the answers that all cells have scored, in the order of the first."""
+    common = wanted.intersection(*(scores_of(one.runs[0]) for one in able))
+    if not common:
+        raise DataError("no labelled answer has a score of every cell: leave out those that often fail.")
+    return [key for key in scores_of(able[0].runs[0]) if key in common]
+
+
+def _column(one: JudgedRuns, run: int, keys: Sequence[Key]) -> Floats:
+    scores = scores_of(one.runs[run])
+    return np.array([scores[key] for key in keys], dtype=np.float64)
+
+
+def _candidate(
+    one: JudgedRuns, row: GradeComparison, answers: Answers, wanted: set[Key]
+) -> RankedCell | Aside:
+    """Return a cell's measures, or why it has no place."""
+    worth = worths(row, answers.measure)
+    agreement = _agreement(row, answers)
+    if worth is None or (answers.measure == "Spearman" and "Spearman" not in agreement):
+        same = "it gave the same score every time"
+        reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
+        return Aside(cell=one.cell, reason=reason, agreement=agreement, file=one.file)
+    return RankedCell(
+        cell=one.cell,
+        worth=worth,
+        value=agreement[answers.measure],
+        agreement=agreement,
+        statuses=statuses_of(one, wanted),
+        spent=one.spent,
+        spread=_spread(one, answers),
+        file=one.file,
+    )
+
+
+def _agreement(row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
+    """Return the measures that mean something, the bench's first."""
+    clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
+    lead = answers.measure
+    found = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
+    # Of two grades it is what exact agreement lacks to 1.
+    yes_no = len(row.categories) == 2
+    if row.same_unit and (not yes_no or lead == "difference"):
+        apart = np.abs(row.judge - row.human)
+        difference = mean_estimate(apart, clusters, seed=seed, resamples=resamples, proportion=yes_no)
+        found |= {"difference": difference} if difference else {}
+    return ({lead: found[lead]} if lead in found else {}) | found
+
+
+def _spread(one: JudgedRuns, answers: Answers) -> SpreadOfRuns | None:
+    """Return how far the runs of a cell differ; None for one run, or where a run has no measure."""
+    scores = [scores_of(rows) for rows in one.runs]
+    keys = [key for key in answers.keys if all(key in found for found in scores)]
+    if len(scores) < 2 or not keys:
+        return None
+    kept = dict(zip(answers.keys, answers.human.tolist(), strict=True))
+    human = np.array([kept[key] for key in keys])
+    values = []
+    for run in range(len(scores)):
+        worth = worths(
+            compare_cell(one.cell, _column(one, run, keys), human, answers.footing), answers.measure
+        )
+        if worth is None:
+            return None
+        values.append(float(abs(worth.mean()) if answers.measure == "difference" else worth.mean()))
+    changed = [float(len({found.get(key) for found in scores}) > 1) for key in answers.keys]
+    share = mean_estimate(changed, answers.clusters, seed=answers.seed, resamples=answers.resamples)
+    return spread_of(values, share, len(keys))
+
+
+def _constant(
+    answers: Answers, metric: str, rows: Sequence[GradeComparison], placed: Sequence[RankedCell]
+) -> list[RankedCell]:
+    """Return the rival that always gives the same: the most frequent label, or for differences the median.
+
+    It is taken from the same labels, which favours it a little. None where only the order is compared.
+    """
+    if answers.measure == "Spearman" or not placed:
+        return []
+    grades, counts = np.unique(answers.human, return_counts=True)
+    exact = answers.measure == "exact agreement"
+    grade = float(grades[counts.argmax()] if exact else np.median(answers.human))
+    like = next(row for row in rows if worths(row, answers.measure) is not None)
+    row = msgspec.structs.replace(like, judge=np.full_like(answers.human, grade), threshold=None)
+    worth = worths(row, answers.measure)
+    if worth is None:
+        return []
+    value = mean_estimate(
+        np.abs(worth),
+        answers.clusters,
+        seed=answers.seed,
+        resamples=answers.resamples,
+        proportion=exact or len(row.categories) == 2,
+    )
+    if value is None:
+        return []
+    name = f"always '{grade_name(metric, grade, like.categories)}'" if exact else f"always {grade:.3g}"
+    n = len(answers.keys)
+    return [
+        RankedCell(
+            cell=JudgeCell(
+                name=name, judge=name, base=name, model=NO_MODEL, scale=placed[0].cell.scale, added=True
+            ),
+            worth=worth,
+            value=value,
+            agreement={answers.measure: value},
+            statuses={"scored": n},
+            spent=JudgingSpent(n_judged=n, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0),
+        )
+    ]
+
+
+def _order(
+    candidates: Sequence[RankedCell], answers: Answers
+) -> tuple[list[JudgeStanding], list[CellComparison]]:
+    """Return the cells best first, and every pair of them compared; of equal ones the first is the best."""
+    best_first = sorted(candidates, key=lambda one: -float(one.worth.mean()))
+    pairs = list(combinations(range(len(best_first)), 2))
+    columns = np.stack([one.worth for one in best_first], axis=1) if best_first else np.zeros((1, 0))
+    tests = paired_tests(columns, pairs, answers.clusters, seed=answers.seed) if pairs else []
+    comparisons = [
+        CellComparison(
+            first=best_first[a].cell.name, second=best_first[b].cell.name, **msgspec.structs.asdict(test)
+        )
+        for (a, b), test in zip(pairs, tests, strict=True)
+    ]
+    against_best = [None, *comparisons[: max(0, len(best_first) - 1)]]
+    standings = [
+        JudgeStanding(
+            place=place,
+            verdict=place_of(comparison.verdict if comparison else None),
+            comparison=comparison,
+            **{name: getattr(one, name) for name in RankedCell.__struct_fields__ if name != "worth"},
+        )
+        for place, (one, comparison) in enumerate(zip(best_first, against_best, strict=False), 1)
+    ]
+    return standings, comparisons

@@ -1,0 +1,280 @@
+"""`ragstone bench judges`: the grid that `[bench.judges]` declares, judged and measured into one folder."""
+
+import contextlib
+import math
+from collections.abc import AsyncIterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.bench.judges.board import JudgedRuns, make_board
+from ragstone.features.bench.judges.choice import choose
+from ragstone.features.bench.judges.planning import JudgeGrid, plan_judges
+from ragstone.features.bench.judges.use_cases import read_use_cases
+from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent, LeftOutCell
+from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge_bench_document
+from ragstone.kernel.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
+from ragstone.kernel.document.html import write_page
+from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.progress import Progress, silent
+from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.judging import JudgeContext
+from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, parse_caps
+from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, Usage
+from ragstone.kernel.stages.forecasting import sample_of
+from ragstone.kernel.stages.judge import judge_context, judge_rows
+from ragstone.kernel.tables import read_rows, write_rows
+from ragstone.kernel.version import __version__
+
+FEW_QUESTIONS = 20
+
+
+class LabelledSheet(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers to judge, and what people say of them."""
+
+    answers: list[Answer]
+    labels: list[Label]
+
+
+def bench_judges(
+    settings: Settings,
+    *,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> JudgeBenchSummary:
+    """Judge a labelled sheet in each way of `[bench.judges]`, and return how far each agrees with people.
+
+    Numbers, judgements and page stand in `runs/NAME-judges/`. Run again, no finished call is made twice and
+    every file is the same. A cell that fails is listed with its reason and loses no other. force: replace a
+    bench of the same name that had other settings. budget, deadline, offline: for the judges' models.
+    Raises ConfigError for settings that do not fit together, DataError for files, and if no cell could be
+    measured.
+    """
+    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
+    return run_sync(_bench(settings, how, force))
+
+
+def judge_bench_folder(settings: Settings) -> Path:
+    """Return the folder of the bench of judges that the settings name."""
+    return bench_path(settings, "judges")
+
+
+def read_labelled(settings: Settings) -> LabelledSheet:
+    """Return the sheet of `[bench.judges]`, its first rows where it has a limit.
+
+    Raises ConfigError, DataError.
+    """
+    declared = settings.bench.judges
+    if declared.sheet is None:
+        raise ConfigError(
+            "a bench of judges needs answers that people have labelled: name the file as sheet in "
+            "[bench.judges] of ragstone.toml."
+        )
+    path = settings.path(declared.sheet)
+    answers = list(islice(read_rows(path, Answer), declared.limit))
+    keys = {(answer.question_id, answer.system) for answer in answers}
+    labels = [row for row in read_rows(path, Label) if (row.question_id, row.system) in keys]
+    return LabelledSheet(answers=answers, labels=labels)
+
+
+async def _bench(settings: Settings, how: SessionOptions, force: bool) -> JudgeBenchSummary:
+    grid = plan_judges(settings)
+    sheet = read_labelled(settings)
+    use_cases = read_use_cases(settings, grid.metric, judge_bench_folder(settings))
+    declared, seed = settings.bench.judges, settings.run.seed
+    with open_folder(judge_bench_folder(settings), decisive_settings(settings), force, "*.jsonl") as folder:
+        write_rows(folder.path / "answers.jsonl", sheet.answers, Answer, force=True)
+        write_rows(folder.path / "labels.jsonl", sheet.labels, Label, force=True)
+        async with open_session(settings, how) as session:
+            judged, failed = await _judge_all(grid, sheet.answers, session, folder.path)
+            asked = (one.cell.model for one in judged if one.cell.model != NO_MODEL)
+            calls, models = session.calls(), await session.models.identities(asked)
+        board = make_board(judged, failed, sheet.labels, grid, declared, use_cases=use_cases, seed=seed)
+        summary = JudgeBenchSummary(
+            name=settings.run.name,
+            version=__version__,
+            counts={"answers": len(sheet.answers), "labels": len(sheet.labels)},
+            models=models,
+            board=board,
+            choice=choose(board) if board.standings else None,
+            repeats=declared.repeats,
+            list_prices=calls.list_prices,
+            notes=_notes(board.n_questions, declared.repeats),
+        )
+        folder.finish(BENCH, summary, models=models, judges=list(grid.judges.values()))
+        write_page(folder.path / "report.html", judge_bench_document(summary))
+    return msgspec.structs.replace(summary, calls=calls)
+
+
+async def _judge_all(
+    grid: JudgeGrid, answers: Sequence[Answer], session: Session, folder: Path
+) -> tuple[list[JudgedRuns], list[LeftOutCell]]:
+    """Return the cells with what was judged in them, and those that could not be, with their reasons."""
+    judged: list[JudgedRuns] = []
+    failed: list[LeftOutCell] = []
+    async for number, cell, found in judged_cells(grid, answers, session, failed):
+        files = [_file(number, cell, run) for run in range(len(found.runs))]
+        for file, rows in zip(files, found.runs, strict=True):
+            write_rows(folder / file, rows, Judgement, force=True)
+        mine = [[row for row in rows if row.metric == grid.metric] for rows in found.runs]
+        judged.append(JudgedRuns(cell=cell, runs=mine, spent=found.spent, file=files[0]))
+    if not judged:
+        told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
+        raise DataError(f"no cell could be judged. {told}")
+    return judged, failed
+
+
+class JudgedCell(msgspec.Struct, frozen=True, kw_only=True):
+    """All judgements of a cell, run by run, and what they took."""
+
+    runs: list[list[Judgement]]
+    spent: JudgingSpent
+
+
+async def judged_cells(
+    grid: JudgeGrid, answers: Sequence[Answer], session: Session, failed: list[LeftOutCell]
+) -> AsyncIterator[tuple[int, JudgeCell, JudgedCell]]:
+    """Yield each cell with its number, from 1, and what was judged; `failed` gains what could not be."""
+    for number, cell in enumerate(grid.cells, 1):
+        try:
+            found = await judge_cell(cell, grid, answers, session)
+        except ConfigError:
+            raise
+        except RagstoneError as mistake:
+            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
+        else:
+            yield number, cell, found
+
+
+async def judge_cell(
+    cell: JudgeCell, grid: JudgeGrid, answers: Sequence[Answer], session: Session
+) -> JudgedCell:
+    """Return the judgements of one cell. Raises ModelError when no call can succeed."""
+    judge, meter = grid.judges[cell.judge], Meter()
+    context = await judge_context(session, [judge], None if cell.model == NO_MODEL else cell.model)
+    # A judge that calls no model gives the same result each time.
+    n_runs = session.settings.bench.judges.repeats if judge.needs_model else 1
+    runs = []
+    for run in range(n_runs):
+        metered = meter.metered(context, run)
+        judged = judge_rows(lambda: answers, [judge], session, len(answers), context=metered)
+        runs.append([row async for row in judged])
+    tried = [row for rows in runs for row in rows if row.metric == judge.measures]
+    n_judged = sum(row.status not in ("not_applicable", "app_error") for row in tried)
+    return JudgedCell(runs=runs, spent=meter.spent(n_judged))
+
+
+def _file(number: int, cell: JudgeCell, run: int) -> str:
+    again = f"-run{run + 1}" if run else ""
+    return f"judgements-{number:02}-{slug(cell.name, 80)}{again}.jsonl"
+
+
+def decisive_settings(settings: Settings) -> Settings:
+    """Return the settings that decide anything here."""
+    return Settings(
+        run=RunSection(name=settings.run.name, seed=settings.run.seed),
+        retrieve=RetrieveSection(embedder=settings.retrieve.embedder),
+        judge=JudgeSection(model=settings.judge.model),
+        bench=BenchSection(judges=settings.bench.judges),
+        models=settings.models,
+        root=settings.root,
+    )
+
+
+def _notes(n_questions: int, repeats: int) -> list[str]:
+    notes = []
+    if n_questions < FEW_QUESTIONS:
+        notes.append(
+            f"Only {n_questions} different questions: intervals from so few are wide, and most differences "
+            "cannot be shown."
+        )
+    if repeats > 1:
+        notes.append(
+            f"Each cell that asks a model was judged {repeats} times. Agreement is that of the first run; "
+            "cost and seconds are those of a judgement, over all runs."
+        )
+    return notes
+
+
+SAMPLES = 1000  # numbers of draws that one run of a judge may take
+
+
+class Meter:
+    """Listens to calls. Sums do not depend on the order in which the replies came in."""
+
+    def __init__(self) -> None:
+        self._usage = Usage(calls=0)
+        self._seconds: list[float | None] = []
+        self._costs: list[float | None] = []
+
+    def metered(self, context: JudgeContext, run: int = 0) -> JudgeContext:
+        """Return the context, listened to. run: the number of the repetition, from 0.
+
+        Each run asks anew: it draws samples of its own, so the ledger does not answer one for the other.
+        """
+        return context.wrapped(lambda ask: self._metered(ask, run))
+
+    def _metered(self, ask: Ask, run: int) -> Ask:
+        async def metered(prompt: Prompt) -> Reply:
+            numbered = msgspec.structs.replace(prompt, sample=prompt.sample + run * SAMPLES)
+            try:
+                reply = await ask(numbered)
+            except CallFailed as failure:
+                if failure.usage is not None:
+                    self._usage += failure.usage
+                raise
+            self._usage += reply.usage
+            self._seconds.append(reply.latency_s)
+            self._costs.append(reply.cost_usd)
+            return reply
+
+        return metered
+
+    def spent(self, n_judged: int) -> JudgingSpent:
+        """Return what was heard; n_judged: judgements that it was spent on."""
+        return JudgingSpent(
+            n_judged=n_judged,
+            n_calls=self._usage.calls,
+            input=self._usage.input,
+            output=self._usage.output,
+            seconds=_sum(self._seconds),
+            cost_usd=_sum(self._costs),
+        )
+
+
+def _sum(parts: list[float | None]) -> float | None:
+    """Return the sum, the same in any order; None where a part of it is unknown."""
+    known = [part for part in parts if part is not None]
+    return math.fsum(known) if len(known) == len(parts) else None
+
+
+SAMPLE = 500  # answers that are looked at in each cell; each stands for as many as were passed over
+
+
+def forecast_judge_bench(settings: Settings) -> Forecast:
+    """Return what all cells and their repetitions would ask.
+
+    A cell whose model cannot be had is passed over: the bench will show its reason. Raises what bench_judges
+    raises before it makes a call.
+    """
+    grid = plan_judges(settings)
+    read_use_cases(settings, grid.metric, judge_bench_folder(settings))
+    answers = read_labelled(settings).answers
+    asking = [cell for cell in grid.cells if grid.judges[cell.judge].needs_model]
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        sampled = sample_of(answers, forecaster, SAMPLE)
+        judges = [grid.judges[cell.judge] for cell in asking]
+        forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
+        for cell in asking:
+            with contextlib.suppress(RagstoneError):
+                await judge_cell(cell, grid, sampled, session)
+
+    return forecast_of(settings, work)

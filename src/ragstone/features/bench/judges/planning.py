@@ -1,0 +1,215 @@
+"""`[bench.judges]` -> the cells to measure, each once, and what was left out because a judge cannot do it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.bench.judges.values import OWN, JudgeCell, LeftOutCell
+from ragstone.kernel.config import JudgesBench, Settings
+from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.judging import Judge, judge_names, load_judge
+from ragstone.kernel.judging.fields import PromptedJudge
+from ragstone.kernel.judging.lexical import LexicalJudge
+from ragstone.kernel.judging.stack import StackJudge
+from ragstone.kernel.judging.thresholds import fits, off_scale
+from ragstone.kernel.judging.variant import options_of
+from ragstone.kernel.records import NO_MODEL
+
+
+class JudgeGrid(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be measured. metric: what the judges are compared by; judges: variant's name -> judge."""
+
+    metric: str
+    cells: list[JudgeCell]
+    left_out: list[LeftOutCell]
+    judges: dict[str, Judge]
+
+
+def plan_judges(settings: Settings) -> JudgeGrid:
+    """Return every combination that `[bench.judges]` declares, judges outermost, then the baselines.
+
+    What a judge's name says after its `@` stays as it is. A way to ask that is the file's own is no variant,
+    so nothing is there twice. A judge without a model is there once. Raises ConfigError where nothing is
+    named or left, for a metric that a judge does not measure, and for two judges of one name.
+    """
+    declared = settings.bench.judges
+    if not declared.judges:
+        raise ConfigError("[bench.judges] judges is empty: name at least one, e.g. `correctness`.")
+    left_out: dict[str, str] = {}
+    found: dict[str, tuple[Judge, Judge]] = {}
+    for name in dict.fromkeys(declared.judges):
+        for file, judge in _variants(settings.named(name), declared, left_out):
+            _check_alone(found.get(judge.name), file, judge)
+            found[judge.name] = file, judge
+    if not found:
+        told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise ConfigError(f"[bench.judges]: no combination is left to measure. {told}")
+    metric = _metric(declared, [judge for _, judge in found.values()])
+    models = _models(settings, [judge for _, judge in found.values()])
+    cells = [
+        cell_of(file, judge, model, declared.thresholds, several=len(models) > 1)
+        for file, judge in found.values()
+        for model in (models if judge.needs_model else [NO_MODEL])
+    ]
+    beside = {judge.name: judge for judge in baselines_of(metric) if judge.name not in found}
+    cells += [
+        msgspec.structs.replace(
+            cell_of(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True
+        )
+        for judge in beside.values()
+    ]
+    judges = {name: judge for name, (_, judge) in found.items()} | beside
+    _check_thresholds(declared, cells)
+    return JudgeGrid(
+        metric=metric,
+        cells=cells,
+        left_out=[LeftOutCell(name=name, reason=reason) for name, reason in left_out.items()],
+        judges=judges,
+    )
+
+
+def _variants(
+    name: str | Path, declared: JudgesBench, left_out: dict[str, str]
+) -> Iterator[tuple[Judge, Judge]]:
+    """Yield a judge's file and each variant of it; what it cannot do goes to `left_out` with the reason."""
+    base, fixed = options_of(str(name))
+    file = load_judge(base)
+    if file.compares_two:
+        raise ConfigError(
+            f"judge {file.name!r} compares two answers, and labels are for one answer: leave it out."
+        )
+    asked = {
+        "scale": declared.scales,
+        "shots": [str(n) for n in declared.shots],
+        "prompt": declared.prompts,
+        "temperature": [f"{value:g}" for value in declared.temperatures],
+    }
+    ways = {key: values for key, values in asked.items() if values and key not in fixed}
+    if not file.needs_model:
+        ways = {}
+    seen = set()
+    for chosen in product(*(dict.fromkeys(values) for values in ways.values())):
+        options = fixed | {
+            key: value for key, value in zip(ways, chosen, strict=True) if not _is_own(file, key, value)
+        }
+        said = ",".join(f"{key}={value}" if value else key for key, value in options.items())
+        varied = f"{base}@{said}" if said else base
+        if varied in seen:
+            continue
+        seen.add(varied)
+        try:
+            judge = load_judge(varied)
+            if "temperature" in ways and isinstance(judge, PromptedJudge) and judge.temperature is None:
+                judge = msgspec.structs.replace(judge, temperature=0.0)  # whatever the model's settings say
+            yield file, judge
+        except ConfigError as mistake:
+            if options == fixed:  # what the user named cannot be had: no matter of the grid
+                raise
+            left_out[f"{file.name}@{said}"] = str(mistake)
+
+
+def _is_own(file: Judge, key: str, value: str) -> bool:
+    """Return whether an option asks for what the file says anyway."""
+    match key:
+        case "scale":
+            return value == OWN or value == "{:g}-{:g}".format(*file.scale)
+        case "shots":
+            return int(value) == len(file.shown)
+        case "prompt":
+            return value == OWN
+        case _:
+            return float(value) == (file.temperature or 0.0)
+
+
+def _check_alone(known: tuple[Judge, Judge] | None, file: Judge, judge: Judge) -> None:
+    if known is not None and known[0] != file:
+        raise ConfigError(f"[bench.judges] two judges are named {judge.name!r}: rename one in its file.")
+
+
+def _metric(declared: JudgesBench, judges: Sequence[Judge]) -> str:
+    """Return what the judges are compared by. Raises ConfigError if not all of them measure it."""
+    metric = declared.metric
+    if metric is None:
+        common = [each for each in judges[0].metrics if all(each in judge.metrics for judge in judges)]
+        if not common:
+            told = ", ".join(f"{judge.name} measures {' and '.join(judge.metrics)}" for judge in judges)
+            raise ConfigError(f"[bench.judges] the judges measure different things: {told}. Set metric.")
+        return common[0]
+    unable = next((judge for judge in judges if metric not in judge.metrics), None)
+    if unable:
+        raise ConfigError(
+            f"[bench.judges] metric = {metric!r}: judge {unable.name!r} does not measure it. "
+            f"{nearest(metric, unable.metrics)}"
+        )
+    return metric
+
+
+def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
+    models = settings.bench.judges.models or ([settings.judge.model] if settings.judge.model else [])
+    asking = [judge.name for judge in judges if judge.needs_model]
+    if asking and not models:
+        raise ConfigError(
+            f"{', '.join(asking)}: these judges ask a model. Name at least one in models of [bench.judges], "
+            "e.g. openai/gpt-4o-mini, or as model in the table [judge]."
+        )
+    return list(dict.fromkeys(models))
+
+
+def baselines_of(metric: str, *, fitted: bool = False) -> list[Judge]:
+    """Return the shipped judges of this metric that need neither a model nor an embedder.
+
+    fitted: also stacks, which were fitted on answers: what they were fitted on cannot test them.
+    """
+    shipped = (load_judge(name) for name in judge_names())
+    kinds = (LexicalJudge, StackJudge) if fitted else LexicalJudge
+    return [
+        judge
+        for judge in shipped
+        if isinstance(judge, kinds)
+        and metric in judge.metrics
+        and not (judge.needs_model or judge.needs_embedder)
+    ]
+
+
+def cell_of(
+    file: Judge, judge: Judge, model: str, thresholds: Mapping[str, float], *, several: bool
+) -> JudgeCell:
+    """Return a cell; a threshold of the file holds for its variants on the same scale."""
+    _, _, said = judge.name.partition("@")
+    options = dict(part.partition("=")[::2] for part in said.split(",")) if said else {}
+    others = [
+        f"{key}={value}" if value else key for key, value in options.items() if key in ("token", "samples")
+    ]
+    return JudgeCell(
+        name=f"{judge.name} · {model}" if several and judge.needs_model else judge.name,
+        judge=judge.name,
+        base=file.name,
+        model=model,
+        scale=judge.scale,
+        shots=len(judge.shown),
+        prompt=options.get("prompt", OWN),
+        temperature=judge.temperature or 0.0,
+        others=",".join(others),
+        threshold=thresholds.get(
+            judge.name, thresholds.get(file.name) if judge.scale == file.scale else None
+        ),
+    )
+
+
+def _check_thresholds(declared: JudgesBench, cells: Sequence[JudgeCell]) -> None:
+    known = {name for cell in cells for name in (cell.judge, cell.base)}
+    for name in declared.thresholds:
+        if name not in known:
+            raise ConfigError(f"[bench.judges] thresholds: no judge {name!r} here. {nearest(name, known)}")
+    for cell in cells:
+        if cell.threshold is not None and not fits(cell.threshold, cell.scale):
+            raise ConfigError(
+                f"[bench.judges] thresholds: {off_scale(cell.judge, cell.threshold, cell.scale)}"
+            )
+    if declared.thresholds and declared.mapping:
+        raise ConfigError(
+            "[bench.judges] thresholds are for labels of 0 and 1, a mapping for labels of another scale: "
+            "give one of the two."
+        )

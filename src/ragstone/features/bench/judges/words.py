@@ -1,0 +1,546 @@
+"""A bench of judges: what bench.json holds, and its report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.bench.judges.order_words import order_blocks
+from ragstone.features.bench.judges.values import (
+    Aside,
+    CellComparison,
+    CheaperWithExamples,
+    JudgeBoard,
+    JudgeChoice,
+    JudgeContrast,
+    JudgeStanding,
+    LeftOutCell,
+    Price,
+    SpreadOfRuns,
+    WorthAsking,
+)
+from ragstone.features.bench.retrievers.words import not_measured, verdict
+from ragstone.features.bench.suite.cards import SuiteCard
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Dots,
+    Drawing,
+    Heading,
+    Listing,
+    Made,
+    Notes,
+    Paragraph,
+    ReportDocument,
+    SurfacePart,
+    dot,
+    estimated,
+    means,
+    table_of,
+)
+from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
+from ragstone.kernel.document.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
+from ragstone.kernel.llm.account import sum_usd
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.summary import Calls, read_numbers
+from ragstone.kernel.runs.wording import asked_line, listed, plural, statuses, with_left_out
+from ragstone.kernel.statistics import Estimate, negated
+from ragstone.kernel.tables.shown import Displayed
+
+BENCH = "bench.json"
+# The columns of the leaderboard after its own measure, those that any cell has.
+COLUMNS = (
+    "exact agreement",
+    "difference",
+    "within one",
+    "quadratic kappa",
+    "kappa",
+    "ROC AUC",
+    "Spearman",
+    "signed error",
+)
+SHOWN_COLUMNS = ("quadratic kappa", "kappa", "Spearman", "signed error")  # where there is little room, two
+SHORT = {"quadratic kappa": "q. kappa", "signed error": "signed", "exact agreement": "exact"}
+MOST_ANSWERS = 15  # to one question; a page has all
+NOTHING = "none"  # the price of a judge that asks no model
+NOT_EQUAL = (
+    "“Cannot tell” is not “equal”: the interval shows how large a difference may still be. Each interval is "
+    "for one comparison; the verdicts are corrected for all of them."
+)
+
+
+class JudgeBenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+    """A bench of judges in numbers.
+
+    counts: rows of each kind. models: name -> model, as the ledger knows it. choice: the recommendation;
+    None if no cell has a place. repeats: how often each cell that asks a model was judged. list_prices: as
+    in Calls. notes: what a reader must know before trusting the numbers. calls: of the run that returned
+    this, None as bench.json has it, which is the same whoever answered the calls.
+    """
+
+    name: str
+    version: str
+    counts: dict[str, int]
+    models: dict[str, str]
+    board: JudgeBoard
+    choice: JudgeChoice | None
+    repeats: int
+    list_prices: dict[str, str]
+    notes: list[str]
+    calls: Calls | None = None
+
+
+def read_judge_bench(folder: Path) -> JudgeBenchSummary:
+    """Return what bench.json of a folder holds. Raises DataError, saying what to do."""
+    return read_numbers(folder / BENCH, JudgeBenchSummary, "bench of judges", "ragstone bench judges")
+
+
+def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
+    """Return the report of a bench: what to take, the cells in order, what the grid answers, and prices."""
+    board = summary.board
+    first, *others = recommendation(summary)
+    return ReportDocument(
+        title=summary.name,
+        kind="bench of judges",
+        about=f"{board.metric} · {counted(summary.counts)} · {plural(len(board.standings), 'cell')}",
+        version=summary.version,
+        blocks=[
+            Paragraph(first, tone="outcome"),
+            *(Paragraph(said, tone="strong") for said in others),
+            Paragraph(ordered_by(board), tone="muted"),
+            Notes([*summary.notes, *board.notes]),
+            Heading("Leaderboard", anchor="board"),
+            *_standings(board),
+            *_apart(board),
+            *(_answers(summary.choice) if summary.choice else []),
+            *order_blocks(board, summary.choice),
+            SurfacePart(_prices(board), where="page"),
+            *_repeats(summary),
+            Dots(
+                title=board.measure,
+                dots=[dot(row.cell.name, row.value, row.verdict) for row in board.standings],
+            ),
+        ],
+        skip=("board", "leaderboard"),
+        made=[*summary.models.items(), ("asked", totals(summary))],
+        source=BENCH,
+        last=asked_line(summary.calls) if summary.calls else "",
+    )
+
+
+PLACES: tuple[Made[JudgeStanding], ...] = (
+    ("#", lambda row: str(row.place)),
+    (
+        Column("Judge and model", text=True, short=""),
+        lambda row: Cell(row.cell.name, "no model" if row.cell.model == NO_MODEL else ""),
+    ),
+)
+
+
+def _standings(board: JudgeBoard) -> list[Block]:
+    """Return the leaderboard, and all measures of agreement."""
+    names = columns(board)
+    brief = [name for name in SHOWN_COLUMNS if name in names][:2]
+    short = SHORT.get(board.measure, board.measure)
+    lead = Column(measure_name(board), short=short, beside="interval", ends=_span(board))
+    failing = any(n_failed(row) for row in board.standings)
+    lost: Made[JudgeStanding] = (
+        Column("no score", where="terminal"),
+        lambda row: Cell(n_failed(row), tone="warn"),
+    )
+
+    def measure(name: str) -> Made[JudgeStanding]:
+        column = Column(name, short=SHORT.get(name, name), where="terminal")
+        return column, lambda row: estimated(row.agreement.get(name))
+
+    heads: list[Made[JudgeStanding]] = [
+        *PLACES,
+        (Column("Verdict", text=True, short=""), lambda row: verdict(row.verdict)),
+        (lead, lambda row: estimated(row.value, "strong")),
+        *map(measure, brief),
+        (Column("Below the best by", where="page"), against_best),
+        *([lost] if failing else []),
+        (Column("Without a score", text=True, where="page"), lambda row: statuses(row.statuses) or "none"),
+        (Column("USD/1000", where="terminal"), usd_for_1000),
+        (Column("time", where="terminal"), seconds_each),
+    ]
+    board_table = table_of("Leaderboard", board.standings, heads)
+    if not names:
+        return [board_table]
+    every: list[Made[JudgeStanding]] = [*PLACES, *means(names, _agreement)]
+    measured = [row for row in board.standings if row.file]
+    caption = "Other measures, in the same order"
+    return [board_table, table_of(caption, measured, every, caption=caption, where="page")]
+
+
+def _agreement(row: JudgeStanding) -> Mapping[str, Estimate]:
+    return row.agreement
+
+
+def _apart(board: JudgeBoard) -> list[Block]:
+    """Return what was measured and has no place, and what was not measured."""
+    columns: list[Made[Aside]] = [
+        (Column("Judge and model", text=True, short=""), lambda one: one.cell.name),
+        (Column("Why", text=True, short=""), lambda one: one.reason),
+        (
+            Column("What can be said", text=True, where="page"),
+            lambda one: "; ".join(f"{name} {with_ends(found)}" for name, found in one.agreement.items()),
+        ),
+    ]
+    apart = in_one_line([*board.failed, *board.left_out])
+    return [
+        *([Heading("Measured, but not ranked", level=3)] if board.aside else []),
+        *([table_of("Not ranked", board.aside, columns, kind="")] if board.aside else []),
+        *not_measured({one.name: one.reason for one in apart}),
+    ]
+
+
+def _answers(choice: JudgeChoice) -> list[Block]:
+    """Return what the grid answers, question by question."""
+    fits, contrasts, examples = choice.fits, choice.contrasts, choice.examples
+    if not (fits or contrasts or examples):
+        return []
+    shown_first = sorted(contrasts, key=lambda one: one.verdict == "cannot tell")
+    asked = {
+        "Does the judge fit the model?": Listing(
+            [f"{one.cell}: {fit_told(one)}" for one in fits], most=MOST_ANSWERS
+        ),
+        "Which is better for the same judge?": Listing(
+            [f"{contrast_told(one)} ({contrast_where(one)})" for one in shown_first], most=MOST_ANSWERS
+        ),
+        "Is the cheaper one with examples as good as the expensive one without?": Listing(
+            [examples_told(one) for one in examples], most=MOST_ANSWERS
+        ),
+    }
+    blocks: list[Block] = [Heading("What the grid answers", anchor="answers", where="page")]
+    for question, answers in asked.items():
+        blocks += [Heading(question, level=3), answers] if answers.items else []
+    return [*blocks, Paragraph(NOT_EQUAL, tone="muted", where="page")]
+
+
+def _prices(board: JudgeBoard) -> list[Block]:
+    name = measure_name(board)
+    better = f" ({direction(board)})" if direction(board) else ""
+    lead = (
+        f"Numbers are ranks on the leaderboard. Upwards: {name} with its interval{better}. To the right: "
+        "the price, on a logarithmic scale. The table below has the same numbers."
+    )
+    cost = draw_price(board, lambda row: row.spent.usd_each, decade_usd, "0 USD")
+    time = draw_price(board, lambda row: row.spent.seconds_each, decade_s, "no model")
+    drawn = [("Cost", cost, "cost of 1,000 judgements"), ("Time", time, "time of the calls of one judgement")]
+    charts = [
+        Drawing(
+            chart=chart,
+            label=f"{name} against the {below}; the table below has the same numbers",
+            below=below,
+            caption=caption,
+        )
+        for caption, chart, below in drawn
+        if chart
+    ]
+    columns: list[Made[JudgeStanding]] = [
+        *PLACES,
+        (name, lambda row: number(row.value.value)),
+        ("Cost", cost_each),
+        ("Time of a judgement", seconds_each),
+        ("Tokens of a judgement", tokens_each),
+        ("Calls", lambda row: count(row.spent.n_calls)),
+    ]
+    said = (
+        "Time is the total recorded time of a judgement's calls, though many run in parallel. For failed "
+        "calls, tokens are included, but neither time nor cost."
+    )
+    return [
+        Heading("Agreement and price", anchor="price"),
+        *([Paragraph(lead, tone="lead"), SurfacePart(charts, kind="charts")] if charts else []),
+        table_of("Prices", board.standings, columns),
+        Paragraph(said, tone="muted"),
+    ]
+
+
+def draw_price(
+    board: JudgeBoard,
+    price: Callable[[JudgeStanding], float | None],
+    decade: Callable[[int], str],
+    nothing: str,
+) -> ScatterChart | None:
+    """Return agreement against the price of a judgement; None unless a price above 0 is known.
+
+    decade, nothing: see draw_scatter.
+    """
+    points = [
+        point(row.place, row.cell.name, row.verdict, x, row.value)
+        for row in board.standings
+        if (x := price(row)) is not None
+    ]
+    return draw_scatter(points, decade, nothing) if any(point.x for point in points) else None
+
+
+def _span(board: JudgeBoard) -> tuple[float, float]:
+    """Return the ends of the small drawings of intervals."""
+    ends = [end for row in board.standings for end in (row.value.value, row.value.low, row.value.high)]
+    known = [end for end in ends if end is not None]
+    return min(0.0, *known, 0.0), max(1.0, *known, 1.0)
+
+
+def _repeats(summary: JudgeBenchSummary) -> list[Block]:
+    repeated = [(row.cell.name, row.spread) for row in summary.board.standings if row.spread]
+    if not repeated:
+        return []
+    times = f"Each judge asked {summary.repeats} times for every answer."
+    runs = Column(f"{measure_name(summary.board)} of each run", text=True, short="runs")
+    columns: list[Made[tuple[str, SpreadOfRuns]]] = [
+        (Column("Judge and model", text=True, short=""), lambda row: row[0]),
+        (runs, lambda row: ", ".join(map(number3, row[1].values))),
+        (Column("Standard deviation", short="sd"), lambda row: number3(row[1].sd)),
+        (Column("Scores that changed", short="scores changed"), lambda row: changed_told(row[1])),
+    ]
+    return [
+        Heading("Unchanged", anchor="again"),
+        Paragraph(f"{times} A judge that calls no model gives the same result each time.", tone="lead"),
+        table_of("Repeated runs", repeated, columns, kind=""),
+    ]
+
+
+def columns(board: JudgeBoard) -> list[str]:
+    """Return the measures beside the leading one that any cell has, in order."""
+    known = {name for row in board.standings for name in row.agreement}
+    return [name for name in COLUMNS if name in known and name != board.measure]
+
+
+def measure_name(board: JudgeBoard) -> str:
+    """Return the leading measure in words; a difference of percentages is called so."""
+    if board.measure != "difference":
+        return board.measure
+    percent = not board.mapped and all(row.cell.scale == (0, 100) for row in board.standings)
+    return "percentage difference from people" if percent else "mean difference from people"
+
+
+def direction(board: JudgeBoard) -> str:
+    """Return which way is better, where a reader could doubt it."""
+    return "the lower the better" if board.measure == "difference" else ""
+
+
+def ordered_by(board: JudgeBoard) -> str:
+    """Return what decided for the measure, and what the bench rests on."""
+    lower = f" ({direction(board)})" if direction(board) else ""
+    mapped = ", compared from 0 to 1 as the mapping says" if board.mapped else ""
+    why = f"Ordered by {measure_name(board)}{lower}: {board.why}{mapped}."
+    return f"{why} Measured on {based_on(board)}. {family(board)}"
+
+
+def based_on(board: JudgeBoard) -> str:
+    """Return how many answers the bench rests on, and how many were left out and why."""
+    left_out = {
+        "that a judge was made with": board.n_tuned,
+        "on which annotators tied": board.n_tied,
+        "without a score of every cell": board.n_unscored,
+    }
+    told = f"{plural(board.n, 'answer')} to {plural(board.n_questions, 'question')}"
+    return with_left_out(told, left_out)
+
+
+def family(board: JudgeBoard) -> str:
+    """Return what the verdicts rest on."""
+    if not board.comparisons:
+        return ""
+    return (
+        f"Compared on the same answers ({board.comparisons[0].test} test); Holm's correction over "
+        f"{plural(len(board.comparisons), 'comparison')}, every pair of cells."
+    )
+
+
+def recommendation(summary: JudgeBenchSummary) -> list[str]:
+    """Return the result, a few plain sentences."""
+    board, choice = summary.board, summary.choice
+    if choice is None:
+        return ["No cell could be ranked: see “Measured, but not ranked”."]
+    said = [_best(board), *_alike(choice, board)]
+    if choice.judge is None:
+        none = "could be measured" if board.failed else "is in the grid"
+        return [*said, f"No judge that asks a model {none}."]
+    return said + _against_baseline(choice)
+
+
+def _best(board: JudgeBoard) -> str:
+    first = board.standings[0]
+    agrees = "is nearest to people" if board.measure == "difference" else "agrees best with people"
+    return f"{first.cell.name} {agrees}: {measure_name(board)} {with_ends(first.value)}."
+
+
+def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
+    if len(board.standings) == 1:
+        return ["It is the only cell that was measured."]
+    if not choice.alike:
+        return ["Every other cell is worse."]
+    said = [f"No clear difference from {', '.join(choice.alike)}."]
+    if choice.cheapest is None or choice.price is None:
+        return [*said, "The cheapest of these is not known: prices and times are missing."]
+    cheapest = next(row for row in board.standings if row.cell.name == choice.cheapest)
+    price = told_price(cheapest, choice.price)
+    if choice.cheapest == choice.best:
+        return [*said, f"It is also the cheapest of these ({price})."]
+    return [*said, f"The cheapest of these: {choice.cheapest} ({price})."]
+
+
+def _against_baseline(choice: JudgeChoice) -> list[str]:
+    if choice.baseline is None:
+        return []
+    better = [fit for fit in choice.fits if fit.verdict == "better"]
+    if better:
+        fit = next((each for each in better if each.cell == choice.judge), better[0])
+        return [f"{fit.cell} is better than {fit.rival}, the best without a model, by {by(fit.comparison)}."]
+    best = next(fit for fit in choice.fits if fit.cell == choice.judge)
+    reach = best.comparison.difference
+    if choice.beats_baseline == "worse" or reach.high is None:
+        return [f"No judge that asks a model is better than {choice.baseline}, which asks none."]
+    return [
+        f"No judge that asks a model is shown to be better than {choice.baseline}, which asks none: the "
+        f"difference of the best of them, {choice.judge}, is {with_ends(reach)}. More labels may tell."
+    ]
+
+
+def told_price(row: JudgeStanding, price: Price) -> str:
+    """Return what a judgement costs, by this price."""
+    if not row.spent.n_calls:
+        return "it asks no model"
+    if price == "cost":
+        return cost_each(row)
+    return (
+        f"{seconds_each(row)} a judgement" if price == "seconds" else f"{tokens_each(row)} tokens a judgement"
+    )
+
+
+def cost_each(row: JudgeStanding) -> str:
+    """Return US dollars for a thousand judgements."""
+    if not row.spent.n_calls:
+        return NOTHING
+    each = row.spent.usd_each
+    if each is None:
+        return "unknown"
+    return f"{usd(1000 * each)} for 1,000" if each else "0 USD"
+
+
+def usd_for_1000(row: JudgeStanding | SuiteCard) -> str:
+    """Return US dollars for a thousand judgements with two digits, for a narrow column."""
+    if not row.spent.n_calls:
+        return NOTHING
+    each = row.spent.usd_each
+    return "unknown" if each is None else f"{float(f'{1000 * each:.2g}'):,g}"
+
+
+def seconds_each(row: JudgeStanding) -> str:
+    """Return the time of a judgement's calls."""
+    if not row.spent.n_calls:
+        return NOTHING
+    each = row.spent.seconds_each
+    return "unknown" if each is None else seconds(each)
+
+
+def tokens_each(row: JudgeStanding) -> str:
+    """Return the tokens of a judgement, in and out together."""
+    if not row.spent.n_calls:
+        return NOTHING
+    return count(round((row.spent.input + row.spent.output) / max(1, row.spent.n_judged)))
+
+
+def n_failed(row: JudgeStanding) -> str:
+    """Return how many judgements have no score, of how many; empty where there are none."""
+    n = sum(row.statuses.values())
+    lost = n - row.statuses.get("scored", 0)
+    return f"{count(lost)} of {count(n)}" if lost else ""
+
+
+def changed_told(spread: SpreadOfRuns) -> str:
+    """Return the share of answers whose score changed, in percent, with its interval."""
+    low, high = spread.changed.low, spread.changed.high
+    ends = f" ({100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
+    return f"{100 * spread.changed.value:.1f} %{ends}"
+
+
+def number3(value: float) -> str:
+    """Return a value with three decimals, for what is smaller than the second one."""
+    return f"{value:z.3f}".replace("-", "−")
+
+
+def fit_told(fit: WorthAsking) -> str:
+    """Return whether a judge is worth its model: yes, no or cannot tell, and by how much."""
+    failed = f"; {count(fit.n_failed)} of {count(fit.n)} judgements failed" if fit.n_failed else ""
+    match fit.verdict:
+        case "better":
+            return f"yes: better than {fit.rival} by {by(fit.comparison)}{failed}"
+        case "worse":
+            return f"no: worse than {fit.rival} by {by(fit.comparison)}{failed}"
+        case _:
+            there = with_ends(fit.comparison.difference)
+            return f"cannot tell it from {fit.rival}: the difference is {there}{failed}"
+
+
+def contrast_told(one: JudgeContrast) -> str:
+    """Return which of two cells is better that differ in one way alone."""
+    first, second = one.values
+    if one.verdict == "cannot tell":
+        return f"{one.axis} {first} or {second}: cannot tell ({difference(one.comparison)})"
+    better, worse = (first, second) if one.verdict == "better" else (second, first)
+    return f"{one.axis} {better} is better than {worse} by {by(one.comparison)}"
+
+
+def difference(comparison: CellComparison) -> str:
+    """Return how large a difference is, or that nothing tells the two apart."""
+    there = comparison.difference
+    if there.low is None and not there.value:
+        return "alike on every answer"
+    return f"difference {with_ends(there)}"
+
+
+def contrast_where(one: JudgeContrast) -> str:
+    """Return what is the same in both cells of a contrast: the judge, and the model unless that differs."""
+    judge, _, model = one.first.partition(" · ")
+    base, _, said = judge.partition("@")
+    kept = ",".join(part for part in said.split(",") if part and not part.startswith(f"{one.axis}="))
+    judge = f"{base}@{kept}" if kept else base
+    return judge if one.axis == "model" or not model else f"{judge} by {model}"
+
+
+def in_one_line(apart: Sequence[LeftOutCell]) -> list[LeftOutCell]:
+    """Return what was not measured, those with the same reason as one."""
+    names: dict[str, list[str]] = {}
+    for one in apart:
+        names.setdefault(one.reason, []).append(one.name)
+    return [LeftOutCell(name="; ".join(alike), reason=reason) for reason, alike in names.items()]
+
+
+def examples_told(one: CheaperWithExamples) -> str:
+    """Return whether a cheaper model with examples does as well as a dearer one without."""
+    less = "at no price" if one.ratio is None else f"{one.ratio:,.1f} times cheaper ({one.price})"
+    if one.verdict == "cannot tell":
+        said = f"cannot be told apart ({difference(one.comparison)})"
+    else:
+        said = f"{one.verdict} by {by(one.comparison)}"
+    return f"{one.cheaper}, {less}, against {one.dearer}: {said}"
+
+
+def by(comparison: CellComparison) -> str:
+    """Return how large a difference is, without its sign."""
+    there = comparison.difference
+    return with_ends(there if there.value >= 0 else negated(there))
+
+
+def against_best(row: JudgeStanding) -> str:
+    """Return how much a cell falls short of the best, with the interval; empty for the best."""
+    return "" if row.comparison is None else by(row.comparison)
+
+
+def totals(summary: JudgeBenchSummary) -> str:
+    """Return what all cells took together: calls, tokens and cost."""
+    spent = [row.spent for row in summary.board.standings]
+    calls = sum(one.n_calls for one in spent)
+    if not calls:
+        return "no model was asked"
+    tokens = (
+        f"{count(sum(one.input for one in spent))} tokens in, {count(sum(one.output for one in spent))} out"
+    )
+    total = sum_usd(one.cost_usd for one in spent)
+    cost = "cost unknown" if total is None else f"{usd(total)}{listed(summary.list_prices)}"
+    return f"{plural(calls, 'call')}, {tokens}, {cost}"

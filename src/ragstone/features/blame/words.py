@@ -1,0 +1,293 @@
+"""Where the lost points of a run went: what blame.json and causes.jsonl hold, and its report."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Dots,
+    Heading,
+    Link,
+    Listing,
+    Made,
+    Notes,
+    Paragraph,
+    ReportDocument,
+    SurfacePart,
+    Table,
+    dot,
+    table_of,
+)
+from ragstone.kernel.document.numbers import count, p_value, percent, percent_ends, with_level
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, Largest, SystemBlame
+from ragstone.kernel.runs.summary import Calls, read_numbers
+from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line, plural
+from ragstone.kernel.tables.shown import Displayed
+
+BLAME = "blame.json"
+CAUSES = "causes.jsonl"
+WHAT = {
+    "dataset": "the reference, or the documents that the question names",
+    "retriever": "nothing useful was retrieved",
+    "tools": "a call that was needed failed",
+    "model + prompt": "useful passages were retrieved, but the answer is wrong",
+    "judge": "judge and second opinion disagree",
+    "cannot tell": "the evidence does not decide",
+}
+OF_AGENTS = {"model + prompt": "what was needed could be had, but was not called for, or the answer is wrong"}
+LEAD = (
+    "A point is a question. It is lost if the judge scores the answer below the middle of its scale. Each "
+    "lost point is assigned to one component, by what the model answers when it is given the right "
+    "documents, and when it is given none."
+)
+LEAD_OF_AGENTS = " Where an answer has steps, it is assigned by these first."
+SHOWN_QUESTIONS = 12  # links behind a cause
+SHOWN_CAUSES = 3  # points of each cause in a terminal, with their evidence
+MADE_FROM = ("questions.jsonl", "answers.jsonl", "judgements.jsonl")
+
+
+class BlameSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the lost points of a run went: one table a system.
+
+    made_from: file of the run -> its digest: blame of other rows is not shown beside these. models: role ->
+    what was asked. notes: what holds for all systems. calls: what this command asked for; not in the file.
+    """
+
+    name: str
+    version: str
+    systems: list[SystemBlame]
+    models: dict[str, str]
+    made_from: dict[str, str]
+    notes: list[str]
+    calls: Calls | None = None
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digests of the files of a run that blame is made from."""
+    return {
+        name: hashlib.blake2b((folder / name).read_bytes(), digest_size=16).hexdigest()
+        for name in MADE_FROM
+        if (folder / name).is_file()
+    }
+
+
+def read_blame(folder: Path) -> BlameSummary | None:
+    """Return the blame of a run folder; None without one, or where the run was made anew since.
+
+    Raises DataError for a file that holds something else.
+    """
+    if not (folder / BLAME).is_file():
+        return None
+    blamed = read_numbers(folder / BLAME, BlameSummary, "blame of a run", "ragstone blame RUN")
+    return blamed if blamed.made_from == digests(folder) else None
+
+
+def read_causes(folder: Path) -> dict[str, list[Caused]]:
+    """Return the causes of a run folder by question id; none without the file. Raises DataError."""
+    path = folder / CAUSES
+    grouped: dict[str, list[Caused]] = defaultdict(list)
+    if not path.is_file():
+        return {}
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            row = msgspec.json.decode(line, type=Caused)
+        except msgspec.DecodeError as mistake:
+            raise DataError(
+                f"{path}:{number}: not a cause ({mistake}). Run `ragstone blame` again: it writes this file "
+                "again."
+            ) from None
+        grouped[row.question_id].append(row)
+    return dict(grouped)
+
+
+def blame_document(summary: BlameSummary, causes: Sequence[Caused] = ()) -> ReportDocument:
+    """Return what a terminal and a notebook show of blame; a page has it within the report of the run."""
+    return ReportDocument(
+        title=summary.name,
+        kind="blame",
+        about="where the lost points went",
+        version=summary.version,
+        blocks=[*blame_blocks(summary, causes), Notes(notes(summary)), *_dots(summary)],
+        skip=("lost", "shares"),
+        made=list(summary.models.items()),
+        source=BLAME,
+        last=asked_line(summary.calls) if summary.calls else "",
+    )
+
+
+def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]:
+    """Return each system's shares and causes, and the notes. causes: those of the run, or none."""
+    return [
+        Heading("Where the lost points went", level=3, anchor="lost", where="page"),
+        Paragraph(LEAD + LEAD_OF_AGENTS * any(map(_acts, summary.systems)), tone="lead", where="page"),
+        *(block for row in summary.systems for block in _system(row, causes)),
+        *([Listing(notes(summary), prose=True, where="page")] if notes(summary) else []),
+    ]
+
+
+def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
+    words = WHAT | OF_AGENTS if _acts(row) else WHAT
+    what = " ".join(
+        f"{share.component.capitalize()}: {words[share.component]}." for share in shown_shares(row)
+    )
+    said = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    return [
+        Heading(row.system, level=4),
+        Paragraph(outcome(row), tone="strong"),
+        Paragraph(" ".join(said)),
+        shares_table(row),
+        Paragraph(what, tone="muted", where="page"),
+        *_causes(row, causes),
+    ]
+
+
+def _acts(row: SystemBlame) -> bool:
+    return any(share.component == "tools" for share in row.shares)
+
+
+def shares_table(row: SystemBlame) -> Table:
+    """Return how many points each component has to answer for, and what share of all questions that is."""
+    shares = shown_shares(row)
+    most = max((share.share.value for share in shares if share.share), default=0.0)
+
+    def points(share: ComponentShare) -> Cell:
+        if share.share is None:
+            return Cell("")
+        return Cell(count(share.n), share=share.share.value / most if most else 0.0)
+
+    columns: list[Made[ComponentShare]] = [
+        (Column("Component", text=True, short=""), lambda share: share.component),
+        (Column("Points", short="points", bars=True), points),
+        (Column("Share", short="share"), share_told),
+        ("95 % interval", share_range),
+    ]
+    return table_of(f"Shares of {row.system}", shares, columns, kind="bars blame")
+
+
+def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
+    """Return the causes with links to their questions; in a terminal with some of their points instead."""
+    mine = [one for one in causes if one.system == row.system]
+    ours = {cause: [one for one in mine if one.cause == cause] for cause in row.causes}
+    if not causes and row.causes:
+        return [Paragraph(f"Causes: {', '.join(f'{cause} {count(n)}' for cause, n in row.causes.items())}.")]
+
+    def questions(cause: Cause) -> Cell:
+        more = len(ours[cause]) - SHOWN_QUESTIONS
+        links = [Link(one.question_id, f"q-{quote(one.question_id)}", one.because) for one in ours[cause]]
+        beside = f"and {count(more)} more: filter the questions by this cause" if more > 0 else ""
+        return Cell("", beside, links=tuple(links[:SHOWN_QUESTIONS]))
+
+    columns: list[Made[Cause]] = [
+        (Column("Cause", text=True), lambda cause: cause),
+        ("Points", lambda cause: count(row.causes[cause])),
+        (Column("Questions", text=True), questions),
+    ]
+    brief: list[Block] = []
+    for cause, n in row.causes.items():
+        points = [f"{one.question_id}: {one.because}" for one in ours[cause]]
+        brief += [Heading(f"{cause} ({plural(n, 'point')})", level=3), Listing(points, most=SHOWN_CAUSES)]
+    table = [table_of(f"Causes of {row.system}", ours, columns, caption="Causes", where="page")]
+    return [*(table if ours else []), SurfacePart(brief, where="terminal")]
+
+
+def _dots(summary: BlameSummary) -> list[Block]:
+    """Return what share of the questions each component has to answer for, by system."""
+    dots = [
+        dot(share.component, share.share, row.system)
+        for row in summary.systems
+        for share in row.shares
+        if share.share
+    ]
+    return [Dots(title="Points lost, as a share of the questions", dots=dots)] if dots else []
+
+
+def judged_by(row: SystemBlame) -> str:
+    """Return whose verdict a point is, and whose the second opinion is."""
+    model = "" if row.model == "none" else f" ({row.model})"
+    second = f", second opinion: {row.second}" if row.second else ""
+    return f"Judge: {row.judge}{model}{second}."
+
+
+def outcome(row: SystemBlame) -> str:
+    """Return where the points went, in one sentence."""
+    if not row.n_lost and not row.n_hidden:
+        return f"None of {plural(row.n_counted, 'point')} is lost, so there is nothing to explain."
+    said = f"{count(row.n_lost)} of {plural(row.n_counted, 'point')} lost"
+    if row.n_hidden:
+        said += f", and {count(row.n_hidden)} granted that the second opinion denies"
+    return f"{said}. {_largest(row, row.largest)}" if row.largest else f"{said}."
+
+
+def _largest(row: SystemBlame, found: Largest) -> str:
+    of = {share.component: share.n for share in row.shares}
+    first, second = (f"{name} ({count(of[name])})" for name in (found.first, found.second))
+    if found.verdict == "largest":
+        return f"Most are due to the {first}, then to the {second} (p = {p_value(found.p_holm)})."
+    return (
+        f"{plural(found.n, 'question')} cannot decide whether more are due to the {first} or to the "
+        f"{second} (p = {p_value(found.p_holm)})."
+    )
+
+
+def worth(row: SystemBlame) -> str:
+    """Return what better retrieval could bring back, empty where nobody asked."""
+    if row.returned is None:
+        return ""
+    n, n_right = row.returned.n, row.returned.n_right
+    return (
+        f"Given the right documents, {count(n_right)} of the {plural(n, 'lost point')} that were asked "
+        f"again {'comes' if n_right == 1 else 'come'} back."
+    )
+
+
+def share_told(share: ComponentShare) -> str:
+    """Return a share, or that it was not measured."""
+    if share.share is None:
+        return "not measured"
+    return percent(share.share.value)
+
+
+def share_range(share: ComponentShare) -> str:
+    """Return the interval of a share in percent, and of how many questions it is one."""
+    estimate = share.share
+    if estimate is None:
+        return "no second opinion" if share.component == "judge" else "no questions"
+    if estimate.low is None or estimate.high is None:
+        return f"{with_level(estimate)}; of {count(estimate.n)}"
+    return f"{percent_ends(estimate)} of {count(estimate.n)}"
+
+
+def left_out(row: SystemBlame) -> str:
+    """Return what was not counted, and why; empty where all was."""
+    if not row.left_out:
+        return ""
+    words: Mapping[str, str] = {str(status): said for status, said in STATUS_WORDS.items()}
+    reasons = ", ".join(f"{count(n)} {words.get(reason, reason)}" for reason, n in row.left_out.items())
+    return f"Left out: {plural(sum(row.left_out.values()), 'answer')} ({reasons})."
+
+
+def shown_shares(row: SystemBlame) -> list[ComponentShare]:
+    """Return the shares, the largest first; what nobody could assign only where there is some."""
+    shown = [share for share in row.shares if share.component != "cannot tell" or share.n]
+    return sorted(shown, key=lambda share: (share.component == "cannot tell", -_value(share)))
+
+
+def _value(share: ComponentShare) -> float:
+    return share.share.value if share.share else -1.0
+
+
+def notes(summary: BlameSummary) -> list[str]:
+    """Return all notes, those on one system with its name where there are several."""
+    several = len(summary.systems) > 1
+    return [
+        *summary.notes,
+        *(f"{row.system}: {note}" if several else note for row in summary.systems for note in row.notes),
+    ]

@@ -1,0 +1,199 @@
+"""`ragstone build questions` and `ragstone build facts`: documents -> sets that are checked and certified."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
+from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
+from ragstone.kernel.console.repeating import repeatable
+
+if TYPE_CHECKING:
+    from ragstone.features.build.certificate import EvaluationSet
+    from ragstone.features.build.session import Make
+    from ragstone.kernel.config import Settings
+    from ragstone.kernel.llm.forecast import Forecast
+    from ragstone.kernel.stages.tag import Taggable
+
+
+Glob = Annotated[list[str] | None, typer.Option("--glob", help="In folders, only files that match.")]
+PerDocument = Annotated[
+    int | None, typer.Option("--per-document", min=1, help="Questions per document; default 3.")
+]
+Count = Annotated[
+    int | None, typer.Option("--count", min=1, help="Exact number of accepted questions to end with.")
+]
+Style = Annotated[
+    list[str] | None,
+    typer.Option("--style", help="Kind of question: factoid, bloom, ... or a .toml file; may be repeated."),
+]
+CriticModel = Annotated[
+    str | None, typer.Option("--critic-model", help="Model for the critics; default: the writing model.")
+]
+OneCall = Annotated[bool | None, typer.Option("--one-call", help="Ask all critics in one call per question.")]
+ClosedBook = Annotated[
+    Literal["off", "tag", "drop"] | None,
+    typer.Option(
+        "--closed-book", help="off, tag or drop: questions that the model answers without a document."
+    ),
+]
+Negatives = Annotated[
+    int | None, typer.Option("--negatives", min=0, help="Number of questions that no document answers.")
+]
+MultiHop = Annotated[
+    int | None, typer.Option("--multi-hop", min=0, help="Number of questions that need two documents.")
+]
+Fictional = Annotated[
+    bool | None, typer.Option("--fictional", help="Also write a copy with invented names and years.")
+]
+
+
+@repeatable("build")
+@reads_rows
+@asks_models()
+def questions(
+    sources: BuildSources,
+    *,
+    output: Output = Path("questions/questions.jsonl"),
+    model: Model = None,
+    critic_model: CriticModel = None,
+    glob: Glob = None,
+    per_document: PerDocument = None,
+    count: Count = None,
+    style: Style = None,
+    one_call: OneCall = None,
+    closed_book: ClosedBook = None,
+    negatives: Negatives = None,
+    multi_hop: MultiHop = None,
+    fictional: Fictional = None,
+    test_share: TestShare = None,
+    limit: Limit = None,
+    seed: SeedOfRun = None,
+    asking: Asking,
+) -> None:
+    """Write questions about documents, and keep those that pass the checks and the critics.
+
+    Examples:
+
+    - `ragstone build questions handbook/ --count 50 --model openai/gpt-4o-mini`
+    - `ragstone build questions documents.jsonl --style factoid --negatives 10 --forecast`
+    """
+    from ragstone.features.build.questions import build_rows, forecast_questions
+    from ragstone.kernel.config import choose
+    from ragstone.kernel.runs.wording import plural
+
+    settings = choose(choose(asking.settings(), "run", seed=seed), "documents", glob=glob)
+    settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
+    settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
+    settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
+    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
+    made = _build(
+        sources, settings, build_rows, forecast_questions, output=output, limit=limit, asking=asking
+    )
+    _end(made, f"{plural(len(made.questions), 'question')} in {output}", asking)
+
+
+Falsify = Annotated[
+    str | None,
+    typer.Option(
+        "--falsify", help="Also write false statements, by these changes: number,entity,negation,relation."
+    ),
+]
+FactCount = Annotated[
+    int | None, typer.Option("--count", min=1, help="Exact number of true statements to end with.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of all random choices.")]
+
+
+@repeatable("build")
+@reads_rows
+@asks_models()
+def facts(
+    sources: BuildSources,
+    *,
+    output: Output = Path("facts/facts.jsonl"),
+    model: Model = None,
+    falsify: Falsify = None,
+    count: FactCount = None,
+    test_share: TestShare = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    asking: Asking,
+) -> None:
+    """Write true statements about documents, and make false ones by small changes, for true/false tests.
+
+    Examples:
+
+    - `ragstone build facts handbook/ --model openai/gpt-4o-mini`
+    - `ragstone build facts documents.jsonl --falsify number,negation --count 100`
+    """
+    from ragstone.features.build.facts import build_fact_rows, forecast_facts, with_changes
+    from ragstone.kernel.config import choose
+
+    settings = choose(asking.settings(), "run", seed=seed)
+    settings = choose(settings, "build", model=model, count=count, test_share=test_share)
+    settings = with_changes(settings, _names(falsify))
+    made = _build(
+        sources, settings, build_fact_rows, forecast_facts, output=output, limit=limit, asking=asking
+    )
+    n_false = sum(row.reference == "false" for row in made.questions)
+    said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
+    _end(made, said, asking)
+
+
+def _names(falsify: str | None) -> list[str] | None:
+    """Return the names of an option `a,b`; None where it is not given."""
+    return None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
+
+
+def _build(
+    sources: list[Path],
+    settings: "Settings",
+    make: "Make",
+    forecast: "Callable[[Sequence[Taggable], Settings], Forecast]",
+    *,
+    output: Path,
+    limit: int | None,
+    asking: Asking,
+) -> "EvaluationSet":
+    """Return what `make` makes of the sources, after the forecast of it."""
+    from ragstone.features.build.session import build_in_session, check_build, read_for
+
+    rows = read_for(output, sources, settings)[:limit]
+    check_build(rows, settings, None if asking.forecast else output, asking.force)
+    asking.tell_forecast(lambda: forecast(rows, settings))
+    return build_in_session(rows, make, settings, output=output, force=asking.force, how=asking.session)
+
+
+def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
+    """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
+
+    Raises typer.Exit as the calls demand, and with 5 for an empty set and, under --strict, for one that is
+    not whole.
+    """
+    from ragstone.features.build.certificate import certificate_document
+    from ragstone.features.build.certificate_words import what_was_lost
+    from ragstone.kernel.document.terminal import render_terminal
+    from ragstone.kernel.runs.wording import asked_line
+
+    if asking.json:
+        files = [str(path) for path in made.files]
+        show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
+    else:
+        show(render_terminal(certificate_document(made.certificate)))
+    say(asked_line(made.calls))
+    say(f"{said}; all drafts, the rejected ones too, are in the same folder.")
+    if made.built.declared.test_share:
+        counts = Counter(made.sides.values())
+        say(
+            f"Split by document: {counts['dev']} to develop with (dev), {counts['test']} to test with (test)."
+        )
+    leave(cut_off(made.calls), made.calls, strict=asking.strict, lost=not made.is_whole)
+    if not made.questions:
+        say(f"The set is empty. {what_was_lost(made.certificate)}")
+        raise typer.Exit(UNSCORED)

@@ -1,0 +1,228 @@
+"""Calls in rounds, until as many candidates are accepted as are wanted, and what each has to pass."""
+
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from ragstone.features.build.critic import Critic
+from ragstone.features.build.critique import ask_closed_book, critique, drop_known
+from ragstone.features.build.plan import Cut
+from ragstone.kernel.config import BuildSection
+from ragstone.kernel.dataset.build_files import give_ids
+from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured, Loss, lose
+from ragstone.kernel.dataset.checks import check_candidate
+from ragstone.kernel.dataset.repeats import mark_repeats
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.judging.finding import no_model
+from ragstone.kernel.llm import Ask
+from ragstone.kernel.llm.stub_reply import WORDS
+
+LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
+ALL_ALIKE = 30  # drafts lost, every one and for one reason: more of them would be lost for it too
+
+
+class Came(Protocol):
+    """What comes of a call: candidates, the lost ones among them, and why it gave nothing, if so."""
+
+    @property
+    def candidates(self) -> list[Candidate]: ...  # noqa: D102
+
+    @property
+    def failed(self) -> Loss | None: ...  # noqa: D102
+
+
+class WritingTask(msgspec.Struct, frozen=True):
+    """One call for n candidates, to be made."""
+
+    n: int
+    write: Callable[[], Awaitable[Came]]
+
+
+class WrittenCandidates(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is so far: candidates, calls that gave none, and how many candidates were asked for."""
+
+    candidates: list[Candidate] = []
+    failed: list[Loss] = []
+    n_asked: int = 0
+
+
+Sift = Callable[[list[Candidate], int], Awaitable[list[Candidate]]]
+"""All candidates so far, and where the new ones begin -> the new ones, those that do not pass lost."""
+
+
+async def fill(
+    made: WrittenCandidates, tasks: Sequence[WritingTask], wanted: int | None, session: Session, sift: Sift
+) -> WrittenCandidates:
+    """Return what there is with the candidates of these tasks, of whom `wanted` are accepted at most.
+
+    wanted: None does all tasks; else they are done in rounds until so many are accepted. Those accepted
+    beyond it are lost as `beyond_count`. No round begins once all that there is was lost alike.
+    """
+    before = made
+    left = list(tasks)
+    while left:
+        n_accepted = count_accepted(made) - count_accepted(before)
+        if (wanted is not None and n_accepted >= wanted) or lost_alike(made):
+            break
+        n_needed = sum(task.n for task in left) if wanted is None else wanted - n_accepted
+        batch, left = _take(left, n_needed, n_accepted, made.n_asked - before.n_asked)
+        made = await _extend(made, batch, session, sift)
+    return made if wanted is None else _without_excess(made, len(before.candidates), wanted)
+
+
+def count_accepted(made: WrittenCandidates) -> int:
+    """Return how many candidates are not lost."""
+    return sum(candidate.loss is None for candidate in made.candidates)
+
+
+def lost_alike(made: WrittenCandidates) -> bool:
+    """Say whether nothing was kept of 30 drafts or more, and all were lost for one reason."""
+    losses = [*(candidate.loss for candidate in made.candidates), *made.failed]
+    reasons = {loss.reason if loss else None for loss in losses}
+    return len(losses) >= ALL_ALIKE and len(reasons) == 1 and None not in reasons
+
+
+async def _extend(
+    made: WrittenCandidates, tasks: Sequence[WritingTask], session: Session, sift: Sift
+) -> WrittenCandidates:
+    """Return what there is with what these calls bring."""
+    came = await session.each("write", _write, tasks)
+    candidates = [*made.candidates, *(one for some in came for one in some.candidates)]
+    n_before = len(made.candidates)
+    return WrittenCandidates(
+        candidates=[*made.candidates, *await sift(candidates, n_before)],
+        failed=[*made.failed, *(some.failed for some in came if some.failed is not None)],
+        n_asked=made.n_asked + sum(task.n for task in tasks),
+    )
+
+
+async def _write(task: WritingTask) -> Came:
+    return await task.write()
+
+
+def _take(
+    tasks: Sequence[WritingTask], n_needed: int, n_accepted: int, n_asked: int
+) -> tuple[list[WritingTask], list[WritingTask]]:
+    """Return the calls of the next round, and those that are left.
+
+    So many are taken that, at the rate of acceptance so far, what is needed comes of them. While none was
+    accepted, they are no more than show whether all are lost alike.
+    """
+    rate = max(LEAST_RATE, n_accepted / n_asked) if n_asked else 1.0
+    most = n_needed / rate
+    if n_asked and not n_accepted:
+        most = min(most, max(n_needed, ALL_ALIKE - n_asked))
+    n_asked_now, at = 0, 0
+    while at < len(tasks) and n_asked_now < most:
+        n_asked_now += tasks[at].n
+        at += 1
+    return list(tasks[:at]), list(tasks[at:])
+
+
+def _without_excess(made: WrittenCandidates, start: int, wanted: int) -> WrittenCandidates:
+    """Return what there is with those of the candidates from `start` on lost that are more than wanted."""
+    n_accepted = 0
+    kept = list(made.candidates[:start])
+    for candidate in made.candidates[start:]:
+        n_accepted += candidate.loss is None
+        kept.append(lose(candidate, "beyond_count") if n_accepted > wanted else candidate)
+    return msgspec.structs.replace(made, candidates=kept)
+
+
+MADE_UP = WORDS[:40]  # of a reply made up that may be cut short
+
+
+class WritingTools(msgspec.Struct, frozen=True, kw_only=True):
+    """What the steps of a build need.
+
+    write and criticise: ask the models. forecasting: replies are made up, and lose no candidate.
+    """
+
+    session: Session
+    declared: BuildSection
+    write: Ask
+    criticise: Ask = no_model
+    models: dict[str, str]
+    secret: bytes
+    critics: list[Critic] = []
+    seed: int
+    forecasting: bool
+
+
+def built_of(
+    kind: Literal["questions", "facts"],
+    made: WrittenCandidates,
+    cut: Cut,
+    document_ids: list[str],
+    tools: WritingTools,
+    *,
+    critics: Sequence[CriticMeasured] = (),
+) -> Built:
+    """Return what a build has made, with what was asked for it so far."""
+    calls = tools.session.calls()
+    return Built(
+        kind=kind,
+        declared=tools.declared,
+        seed=tools.seed,
+        models=tools.models,
+        document_ids=document_ids,
+        empty=cut.empty,
+        split=cut.split,
+        passages=cut.passages,
+        n_asked=made.n_asked,
+        candidates=made.candidates,
+        failed=made.failed,
+        critics=list(critics),
+        usage=calls.usage,
+        cost_usd=calls.cost_usd,
+    )
+
+
+async def sift_questions(candidates: list[Candidate], start: int, tools: WritingTools) -> list[Candidate]:
+    """Return the candidates from `start` on with ids, checked, criticised, asked with the book closed."""
+    session = tools.session
+    new = [check_candidate(candidate) for candidate in candidates[start:]]
+    new = _foreseen(mark_repeats(give_ids([*candidates[:start], *new]))[start:], tools)
+    new = await session.each("criticise", functools.partial(criticise_candidate, tools=tools), new)
+    new = _foreseen(new, tools)
+    if tools.declared.closed_book != "off":
+        new = await session.each("closed book", functools.partial(_closed_book, tools=tools), new)
+    return _foreseen(new, tools)
+
+
+async def criticise_candidate(candidate: Candidate, tools: WritingTools) -> Candidate:
+    """Return the candidate with its critics' scores; one that is lost already is not asked about."""
+    declared = tools.declared
+    return await critique(
+        candidate,
+        tools.critics,
+        audience=declared.audience,
+        threshold=declared.threshold,
+        ask=tools.criticise,
+        secret=tools.secret,
+        one_call=declared.one_call,
+    )
+
+
+async def _closed_book(candidate: Candidate, tools: WritingTools) -> Candidate:
+    if candidate.loss is not None or candidate.question.answerable is False:
+        return candidate
+    asked = await ask_closed_book(candidate, ask=tools.write, secret=tools.secret)
+    return drop_known(asked) if tools.declared.closed_book == "drop" else asked
+
+
+def _foreseen(candidates: list[Candidate], tools: WritingTools) -> list[Candidate]:
+    """Return the candidates; in a forecast those made up differ, and no reply made up loses any."""
+    return [_sound(one) for one in candidates] if tools.forecasting else candidates
+
+
+def _sound(candidate: Candidate) -> Candidate:
+    question, loss = candidate.question, candidate.loss
+    if WORDS in question.question:
+        question = msgspec.structs.replace(question, question=f"{WORDS} {question.id}")
+        return msgspec.structs.replace(candidate, question=question, loss=None)
+    if loss is not None and MADE_UP in (loss.detail or ""):  # the question is real, who judged it is not
+        return msgspec.structs.replace(candidate, loss=None)
+    return candidate

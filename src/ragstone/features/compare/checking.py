@@ -1,0 +1,88 @@
+"""Questions -> an application's answers, judged: what a test of it looks at."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.compare.comparing import read_judged
+from ragstone.features.compare.matching import JudgedRun
+from ragstone.features.compare.paired import compare_judged
+from ragstone.features.compare.values import Comparison
+from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.session import open_session
+from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
+from ragstone.kernel.records import Answer, Judgement, Question
+from ragstone.kernel.stages.answer import answer_rows
+from ragstone.kernel.stages.corpus import ChunkedCorpus, load_corpus
+from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
+from ragstone.kernel.stages.retrieve import rank_questions
+from ragstone.kernel.systems.chosen import chosen_system, searches, with_system
+from ragstone.kernel.systems.rows import with_columns
+
+
+class CheckedApplication(msgspec.Struct, frozen=True, kw_only=True):
+    """What an application answered, what the judges said of it, and a mean for each judge and metric."""
+
+    questions: list[Question]
+    answers: list[Answer]
+    judgements: list[Judgement]
+    metrics: list[MetricSummary]
+
+
+def check_application(
+    questions: Sequence[Question],
+    judges: Iterable[AnyJudge],
+    settings: Settings,
+    *,
+    system: str | Callable[..., object],
+    model: str | None = None,
+    name: str | None = None,
+) -> CheckedApplication:
+    """Return the answers of an application to every question, judged.
+
+    system: one of `[systems]`, `module:function`, or a callable; the built-in application answers from the
+    documents that the settings name. model: of the judges, in place of that in `settings`. name: what the
+    system is called in the rows. Raises as `answer` and `judge` do.
+    """
+    chosen, callables = chosen_system(choose(settings, "judge", model=model), system)
+    chosen, found = with_system(chosen), load_judges(judges)
+
+    async def work() -> tuple[list[Answer], list[Judgement]]:
+        async with open_session(chosen) as session:
+            session.callables |= callables
+            corpus = ChunkedCorpus(documents=[], skipped=[], chunks=[])
+            if searches(chosen):
+                corpus = load_corpus(chosen, session.embedder)
+            documents = corpus.documents
+            rankings = (
+                await rank_questions(questions, corpus.chunks, session, documents=documents)
+                if corpus.chunks
+                else []
+            )
+            made = answer_rows(questions, rankings, corpus.chunks, session, documents=documents)
+            answers = [
+                row if name is None else msgspec.structs.replace(row, system=name) async for row in made
+            ]
+            asked = {question.id: question for question in questions}
+            judged = judge_rows(lambda: with_columns(answers, asked), found, session, len(answers))
+            return answers, [row async for row in judged]
+
+    answers, judgements = run_sync(work())
+    metrics = summarise(judgements, clusters=question_clusters(questions), seed=settings.run.seed)
+    return CheckedApplication(
+        questions=list(questions), answers=answers, judgements=judgements, metrics=metrics
+    )
+
+
+def check_against(checked: CheckedApplication, baseline: Path, *, margin: float | None = None) -> Comparison:
+    """Return what these answers are against those of a run. Raises DataError where they are not alike."""
+    now = JudgedRun(
+        name="this test",
+        judgements=checked.judgements,
+        answers=checked.answers,
+        questions=checked.questions,
+        judges={},
+    )
+    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin)

@@ -1,0 +1,149 @@
+"""`ragstone compare`: two runs -> better, worse, or cannot tell; with --gate the exit code says it too."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import AsJson, Bounds
+from ragstone.kernel.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
+
+if TYPE_CHECKING:
+    from ragstone.features.compare.values import Comparison
+    from ragstone.kernel.document.blocks import ReportDocument
+
+EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
+
+
+Gate = Annotated[
+    bool, typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if the rows do not decide.")
+]
+MARGIN_HELP = "Pass B if it is not worse by more than this share of the scale, e.g. 0.03."
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metric", help="Only this metric or judge; may be repeated.")
+]
+Shared = Annotated[bool, typer.Option("--shared", help="Compare only the questions that both have.")]
+Asked = Annotated[
+    Path | None,
+    typer.Option("--questions", help="The questions, if A and B are only files of judgements."),
+]
+MinEffect = Annotated[
+    float | None,
+    typer.Option(
+        "--min-effect", help="Smallest difference worth finding, as a share of the scale; else 0.02."
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Also write it as Markdown, for a pull request, or as a .html page."),
+]
+
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the confidence intervals and tests.")]
+More = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[C]...", help="More runs: the means of all side by side, without a verdict."),
+]
+
+
+@reads_rows
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="The run to compare with, or its judgements.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The new run, or its judgements.")],
+    more: More = None,
+    *,
+    gate: Gate = False,
+    margin: Annotated[float | None, typer.Option("--margin", help=MARGIN_HELP)] = None,
+    metric: Metrics = None,
+    shared: Shared = False,
+    system_a: Annotated[str | None, typer.Option(help="System to take from A, if it has several.")] = None,
+    system_b: Annotated[str | None, typer.Option(help="System to take from B, if it has several.")] = None,
+    questions: Asked = None,
+    min_effect: MinEffect = None,
+    output: Output = None,
+    seed: Seed = 0,
+    bounds: Bounds = False,
+    json: AsJson = False,
+) -> None:
+    """Say whether run B is better or worse than run A, or that the questions do not decide.
+
+    Examples:
+
+    - `ragstone compare runs/before runs/after`
+    - `ragstone compare runs/before runs/after --gate --margin 0.03`
+    - `ragstone compare runs/may runs/june runs/july`
+    """
+    from ragstone.features.compare.comparing import compare as compare_runs
+    from ragstone.features.compare.paired import EFFECT
+
+    _check_output(output, [path for path in (a, b, *(more or ()), questions) if path])
+    if more:
+        pair: dict[str, object] = {"--gate": gate, "--margin": margin, "--shared": shared, "--bounds": bounds}
+        pair |= {"--questions": questions, "--min-effect": min_effect}
+        pair |= {"--system-a": system_a, "--system-b": system_b}
+        _tell_several([a, b, *more], metric or (), seed, pair, output, json=json)
+        return
+    found = compare_runs(
+        a,
+        b,
+        metrics=metric or (),
+        system_a=system_a,
+        system_b=system_b,
+        questions=questions,
+        shared=shared,
+        margin=margin,
+        min_effect=EFFECT if min_effect is None else min_effect,
+        seed=seed,
+        bounds=bounds,
+    )
+    _tell(found, output, gated=gate or margin is not None, json=json)
+    if gate:
+        raise typer.Exit(EXIT[found.gate.outcome])
+
+
+def _check_output(output: Path | None, sources: list[Path]) -> None:
+    from ragstone.kernel.tables import check_place, keep_sources
+
+    if output:
+        keep_sources([output], sources)
+        check_place(output, force=True)
+
+
+def _tell_several(
+    runs: list[Path],
+    metrics: Collection[str],
+    seed: int,
+    pair: Mapping[str, object],
+    output: Path | None,
+    *,
+    json: bool,
+) -> None:
+    """Show the means of several runs. pair: values of the options that two runs alone take."""
+    from ragstone.features.compare.several import compare_several, several_document
+    from ragstone.kernel.errors import ConfigError
+
+    unfit = [option for option, value in pair.items() if value is not None and value is not False]
+    if unfit:
+        raise ConfigError(
+            f"{', '.join(unfit)}: only for two runs, and {len(runs)} are named. Name two of them."
+        )
+    found = compare_several(runs, metrics=metrics, seed=seed)
+    _show(found, several_document(found), output, json=json)
+
+
+def _tell(found: "Comparison", output: Path | None, *, gated: bool, json: bool) -> None:
+    from ragstone.features.compare.words import comparison_document
+
+    _show(found, comparison_document(found, gated=gated), output, json=json)
+
+
+def _show(found: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:
+    from ragstone.kernel.document.html import put_page, render_page
+    from ragstone.kernel.document.markdown import render_markdown
+
+    if output:
+        as_page = output.suffix.lower() in (".html", ".htm")
+        put_page(output, render_page(document) if as_page else render_markdown(document))
+        say(f"Comparison: {output}")
+    show_found(found, lambda: document, json=json)

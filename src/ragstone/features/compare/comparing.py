@@ -1,0 +1,159 @@
+"""Two run folders, files of judgements, or lists of them -> what the second is against the first."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragstone.features.compare.matching import JudgedRun
+from ragstone.features.compare.paired import EFFECT, compare_judged
+from ragstone.features.compare.values import Comparison
+from ragstone.kernel.engine.manifest import FILE
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Answer, Document, Judgement, Question, Ranking
+from ragstone.kernel.retrieval.relevance import same_documents
+from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.settings import RunManifest, read_run_manifest
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.stages.given import rows_in
+from ragstone.kernel.tables import parse_rows, read_rows
+
+Place = os.PathLike[str] | str
+Source = Place | RunSummary | Iterable[Judgement | dict[str, Any]]
+RowT = TypeVar("RowT", Answer, Document, Judgement, Question, Ranking)
+
+
+def compare(
+    a: Source,
+    b: Source,
+    *,
+    metrics: Collection[str] = (),
+    system_a: str | None = None,
+    system_b: str | None = None,
+    questions: Iterable[Question] | Path | str | None = None,
+    shared: bool = False,
+    margin: float | None = None,
+    min_effect: float = EFFECT,
+    seed: int = 0,
+    bounds: bool = False,
+) -> Comparison:
+    """Return what run B is against run A, metric by metric, paired by question; B is the new one.
+
+    a, b: run folders, what `run` or `read_run` returns, files of judgements, or judgements. metrics: names
+    of metrics or judges, in place of all that both have; fewer of them leave more power to each. system_a,
+    system_b: which system of each, where a run has several; without, systems of equal names are compared,
+    else the only one of each. questions: their rows, where the runs hold none: questions of one document
+    are not independent. shared: compare the questions that both have, though either has others. margin: how
+    much worse `gate` lets pass; min_effect: the difference that is worth finding; both as shares of the
+    scale's width. seed: of the intervals and tests. bounds: every mean with failed rows is shown with its
+    worst and best case.
+
+    Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
+    one run compared with itself; ConfigError for a margin or an effect that is none.
+    """
+    a, b = _placed(a), _placed(b)
+    if _same_place(a, b) and system_a == system_b:
+        raise DataError(
+            f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
+            "differ. Name another one; two systems of one run are compared by naming them: system_a and "
+            "system_b (--system-a NAME --system-b NAME)."
+        )
+    asked = _questions(questions)
+    found = compare_judged(
+        read_judged(a, "the first list", asked),
+        read_judged(b, "the second list", asked),
+        metrics=metrics,
+        systems=(system_a, system_b),
+        shared=shared,
+        margin=margin,
+        effect=min_effect,
+        seed=seed,
+    )
+    return msgspec.structs.replace(found, bounds_from=0.0) if bounds else found
+
+
+def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:
+    """Return a run as far as it is compared. name: of one that is no file. Raises DataError."""
+    source = _placed(source)
+    if not isinstance(source, os.PathLike | str):
+        rows = parse_rows(source, Judgement)
+        name = f"{name} ({len(rows):,} judgements)"
+        return JudgedRun(name=name, judgements=rows, questions=questions, judges={})
+    path = Path(source)
+    if path.is_dir():
+        return _read_folder(path, questions)
+    if not path.exists():
+        raise DataError(
+            f"{path}: no such file or folder. Name a run, such as runs/starter, or a file of judgements."
+        )
+    judgements = list(read_rows(path, Judgement))
+    return JudgedRun(name=str(path), judgements=judgements, questions=questions)
+
+
+def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
+    judgements = rows_in(folder, "judgements")
+    if judgements is None:
+        raise DataError(
+            f"{folder}: not a run, because it has no judgements.jsonl. Name one that `ragstone run` wrote, "
+            "or a "
+            "file of judgements."
+        )
+    manifest = read_run_manifest(folder / FILE)
+    rankings = list(_rows(folder, "rankings", Ranking))
+    same, lengths = _documents(folder, manifest) if rankings else ({}, {})
+    return JudgedRun(
+        name=str(folder),
+        judgements=list(read_rows(judgements, Judgement)),
+        answers=list(_rows(folder, "answers", Answer)),
+        questions=questions or list(_rows(folder, "questions", Question)),
+        rankings=rankings,
+        same=same,
+        lengths=lengths,
+        judges={name: judge.digest for name, judge in manifest.judges.items()} if manifest else None,
+        manifest=manifest,
+    )
+
+
+def _documents(folder: Path, manifest: RunManifest | None) -> tuple[dict[str, str], dict[str, int]]:
+    """Return which documents count as the same, and how long each is; their texts are not held."""
+    lengths: dict[str, int] = {}
+    documents = []
+    for row in _rows(folder, "documents", Document):
+        lengths[row.id] = len(row.text)
+        documents.append(msgspec.structs.replace(row, text=""))
+    copies = manifest.settings.get("documents", {}).get("copies") if manifest else None
+    return same_documents(documents, copies if isinstance(copies, str) else None), lengths
+
+
+def _rows(folder: Path, kind: str, row_type: type[RowT]) -> Iterator[RowT]:
+    path = rows_in(folder, kind)
+    return read_rows(path, row_type) if path else iter(())
+
+
+def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:
+    if given is None:
+        return []
+    return list(read_rows(given, Question) if isinstance(given, Path | str) else given)
+
+
+def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:
+    """Return the folder of a run's numbers, and anything else as it is given. Raises DataError."""
+    if not isinstance(source, RunSummary):
+        return source
+    folder = Path("runs") / source.name
+    there = read_summary(folder) if (folder / "summary.json").is_file() else None
+    if there is None or msgspec.structs.replace(there, bounds_from=source.bounds_from) != source:
+        raise DataError(
+            f"A run's numbers ({source.name!r}) hold no rows to compare, and {folder} "
+            f"{'is another run' if there else 'is not there'}. Name the run's folder, or give what "
+            "ragstone.read_run(FOLDER) returns."
+        )
+    return folder
+
+
+def _same_place(a: Source, b: Source) -> bool:
+    if not isinstance(a, os.PathLike | str) or not isinstance(b, os.PathLike | str):
+        return False
+    return Path(a).resolve() == Path(b).resolve()

@@ -1,0 +1,422 @@
+"""Run B against run A on the same questions -> better, worse, or cannot tell; and what a gate says of it."""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ragstone.features.bench.retrievers.paired import ALPHA, difference_and_test
+from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
+from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument, error_overlap, given_documents
+from ragstone.features.compare.retrieval import compare_retrieval
+from ragstone.features.compare.spent import compare_spent
+from ragstone.features.compare.values import (
+    Comparison,
+    Flip,
+    Gate,
+    GatedMetric,
+    MetricComparison,
+    Outcome,
+    Outlook,
+    SettingDifference,
+    Side,
+)
+from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.judging import question_clusters
+from ragstone.kernel.judging.summary import bounds_of
+from ragstone.kernel.records import Answer, Judgement, count_statuses
+from ragstone.kernel.retrieval.relevance import relevant_documents
+from ragstone.kernel.runs.causes import is_right
+from ragstone.kernel.runs.settings import differing_settings, prompt_diff
+from ragstone.kernel.statistics import (
+    Floats,
+    cluster_codes,
+    holm,
+    mcnemar_p,
+    mean_estimate,
+    wilson_interval,
+)
+from ragstone.kernel.statistics.paired import PairedTest
+from ragstone.kernel.statistics.power import POWER, needed_rows, smallest_difference, spread_of
+
+EFFECT = 0.02  # of the scale's width: what most would call a difference worth having
+
+
+def compare_judged(
+    a: JudgedRun,
+    b: JudgedRun,
+    *,
+    metrics: Collection[str] = (),
+    systems: tuple[str | None, str | None] = (None, None),
+    shared: bool = False,
+    margin: float | None = None,
+    effect: float = EFFECT,
+    seed: int = 0,
+) -> Comparison:
+    """Return what B is against A, by every metric that both have, and what a gate says of it.
+
+    metrics, systems, shared: see match. margin: how much worse the gate lets pass; effect: the difference
+    that is worth finding; both as shares of the scale's width, between 0 and 1. Questions of one document
+    (the first of `document_ids`) are not independent, and are tested and drawn together. Raises DataError
+    where the two cannot be compared, ConfigError for a margin or an effect that is none.
+    """
+    for name, share in (("margin", margin), ("min-effect", effect)):
+        if share is not None and not 0 < share < 1:
+            raise ConfigError(
+                f"{name} is {share:g}: give a share of the scale's width between 0 and 1, such as 0.02."
+            )
+    matched = match(a, b, metrics=metrics, systems=systems, shared=shared)
+    both = _Both(a, b, matched, seed)
+    rows = [found for pair, keys in matched.keys.items() for key in keys if (found := both.paired(pair, key))]
+    if not rows:
+        raise DataError(
+            f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
+        )
+    retrieval, unranked = compare_retrieval(a, b, matched.ids, seed=seed)
+    adjusted = holm([row.test.p for row in rows])
+    compared = [both.told(row, float(p), len(rows), effect) for row, p in zip(rows, adjusted, strict=True)]
+    return Comparison(
+        a=a.name,
+        b=b.name,
+        n_shared=len(matched.ids),
+        n_left_out=matched.n_left_out,
+        metrics=compared,
+        settings=_settings(a, b, matched),
+        prompt_diff=prompt_diff(a.manifest, b.manifest) if a.manifest and b.manifest else [],
+        retrieval=retrieval,
+        spent=compare_spent(a, b, matched, both.clusters, seed=seed),
+        only_a=matched.only_a,
+        only_b=matched.only_b,
+        notes=[
+            *_manifest_notes(a, b),
+            *unranked,
+            *both.notes(compared, sum(map(len, matched.keys.values()))),
+        ],
+        seed=seed,
+        gate=gate_of(compared, margin),
+    )
+
+
+class _Paired(NamedTuple):
+    """One metric of the two systems, on the questions that both have scored. values: (n, 2), A and B."""
+
+    systems: tuple[str, str]
+    key: Key
+    ids: list[str]
+    values: Floats
+    clusters: list[str]
+    test: PairedTest
+    rows: tuple[dict[str, Judgement], dict[str, Judgement]]
+
+
+class _Both:
+    """The rows of two matched runs, by what they are looked up with."""
+
+    def __init__(self, a: JudgedRun, b: JudgedRun, matched: Matched, seed: int) -> None:
+        self.ids, self.seed = matched.ids, seed
+        wanted = set(matched.ids)
+        self._judgements: tuple[dict[tuple[str, Key], dict[str, Judgement]], ...] = ({}, {})
+        for side, found in zip((a, b), self._judgements, strict=True):
+            for row in side.judgements:
+                if row.question_id in wanted:
+                    key = (row.system, (row.judge, row.metric, row.model))
+                    found.setdefault(key, {})[row.question_id] = row
+        self._answers = tuple({(row.system, row.question_id): row for row in side.answers} for side in (a, b))
+        questions = {row.id: row for row in [*b.questions, *a.questions]}
+        self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
+        self._texts |= {row.id: row.question for row in questions.values()}
+        self._clusters = question_clusters(questions.values(), [*a.judgements, *b.judgements])
+        self._relevant = {name: relevant_documents(row) for name, row in questions.items()}
+        self._same = (a.same, b.same)
+        self._ranked = tuple(
+            {row.question_id: row.items for row in side.rankings}
+            if len({row.retriever for row in side.rankings}) == 1
+            else {}
+            for side in (a, b)
+        )
+
+    def paired(self, systems: tuple[str, str], key: Key) -> _Paired | None:
+        """Return the scores that both have, tested; None if there are none."""
+        ours, theirs = (
+            found.get((system, key), {}) for found, system in zip(self._judgements, systems, strict=True)
+        )
+        scored = [
+            (name, one.score, other.score)
+            for name in self.ids
+            if (one := ours.get(name)) and one.score is not None
+            if (other := theirs.get(name)) and other.score is not None
+        ]
+        if not scored:
+            return None
+        ids = [name for name, _, _ in scored]
+        values = np.array([scores for _, *scores in scored], dtype=np.float64)
+        clusters = self.clusters(ids)
+        test = difference_and_test(values, clusters, seed=self.seed)
+        return _Paired(systems, key, ids, values, clusters, test, (ours, theirs))
+
+    def clusters(self, ids: Sequence[str]) -> list[str]:
+        """Return the document or conversation that each question belongs to; another stands alone."""
+        found = self._clusters
+        return [f"shared {found[name]}" if name in found else f"question {name}" for name in ids]
+
+    def told(self, row: _Paired, p_holm: float, family: int, effect: float) -> MetricComparison:
+        """Return the comparison of one metric, with Holm's correction over `family` of them."""
+        first = next(iter(row.rows[0].values()))
+        scale = _scale_of(first.scale, row.values)
+        width = scale[1] - scale[0] if scale else None
+        differences, test = row.values[:, 1] - row.values[:, 0], row.test
+        difference = test.difference
+        n_changed, n_clusters = int(np.count_nonzero(differences)), len(set(row.clusters))
+        lost, gained, failed = self._missing(row)
+        down, up, both = self._errors(row, scale)
+        verdict = test.verdict if p_holm <= ALPHA else "cannot tell"
+        judge, metric, model = row.key
+        return MetricComparison(
+            judge=judge,
+            metric=metric,
+            model=model,
+            prompt_version=first.prompt_version,
+            scale=first.scale,
+            a=self._side(row, 0, scale),
+            b=self._side(row, 1, scale),
+            n=len(row.ids),
+            n_clusters=n_clusters,
+            difference=difference,
+            within=wilson_interval(0, n_clusters)[1] * width if width and not n_changed else None,
+            test=test.test,
+            p=test.p,
+            p_holm=p_holm,
+            family=family,
+            verdict=verdict,
+            n_changed=n_changed,
+            lost=lost,
+            gained=gained,
+            loses_more=_clearly_more(lost, gained, family),
+            by_application=_clearly_more(*failed, family),
+            same_answers=self._same_answers(row.systems),
+            wrong_to_right=up,
+            right_to_wrong=down,
+            wrong_in_both=both,
+            overlap=self._overlap(row, scale),
+            outlook=_outlook(row, width, effect * (width or 0), ALPHA / family),
+        )
+
+    def _side(self, row: _Paired, at: int, scale: tuple[float, float] | None) -> Side:
+        mean = mean_estimate(
+            row.values[:, at], row.clusters, seed=self.seed, proportion=scale in (None, (0.0, 1.0))
+        )
+        if mean is None:
+            raise ValueError("a metric without scores: paired returns None for it")
+        judged = row.rows[at].values()
+        own = [one.score for one in judged if one.score is not None]
+        statuses, stated = count_statuses(judged), next(iter(judged)).scale
+        bounds = bounds_of(sum(own) / len(own), statuses, stated)
+        return Side(system=row.systems[at], mean=mean, statuses=statuses, bounds=bounds)
+
+    def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int]]:
+        """Return the questions that one side alone has scored, and those whose answer failed on one alone."""
+        scored = [{name for name, one in side.items() if one.score is not None} for side in row.rows]
+        failed = [{name for name, one in side.items() if one.status == "app_error"} for side in row.rows]
+        of_application = (len(failed[1] - failed[0]), len(failed[0] - failed[1]))
+        return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application
+
+    def _errors(
+        self, row: _Paired, scale: tuple[float, float] | None
+    ) -> tuple[list[Flip], list[Flip], list[Flip]]:
+        """Return the questions right in A alone, right in B alone, and wrong in both, in file order."""
+        down: list[Flip] = []
+        up: list[Flip] = []
+        both: list[Flip] = []
+        if scale is None:
+            return down, up, both
+        for name, (one, other) in zip(row.ids, row.values.tolist(), strict=True):
+            was_right, now_right = is_right(one, scale), is_right(other, scale)
+            if not (was_right and now_right):
+                (down if was_right else up if now_right else both).append(self._flip(row, name, one, other))
+        return down, up, both
+
+    def _flip(self, row: _Paired, name: str, one: float, other: float) -> Flip:
+        answers = [
+            found.get((system, name)) for found, system in zip(self._answers, row.systems, strict=True)
+        ]
+        return Flip(
+            question_id=name,
+            score_a=one,
+            score_b=other,
+            question=self._texts.get(name),
+            answer_a=_text(answers[0]),
+            answer_b=_text(answers[1]),
+            documents_a=self._documents(0, name, answers[0]),
+            documents_b=self._documents(1, name, answers[1]),
+        )
+
+    def _documents(self, at: int, name: str, answer: Answer | None) -> list[GivenDocument] | None:
+        contexts = answer.contexts if answer else None
+        items = self._ranked[at].get(name) if contexts is None else contexts
+        if items is None:
+            return None
+        return given_documents(items, self._relevant.get(name, ()), self._same[at])
+
+    def _overlap(self, row: _Paired, scale: tuple[float, float] | None) -> ErrorOverlap | None:
+        if scale is None:
+            return None
+        right = [(is_right(one, scale), is_right(other, scale)) for one, other in row.values.tolist()]
+        return error_overlap(right, row.clusters, seed=self.seed)
+
+    def _same_answers(self, systems: tuple[str, str]) -> bool | None:
+        """Return whether every answer is the same; None where one is missing that the other side has."""
+        pairs = [
+            tuple(found.get((system, name)) for found, system in zip(self._answers, systems, strict=True))
+            for name in self.ids
+        ]
+        answered = [pair for pair in pairs if any(pair)]  # of several systems each may have its own questions
+        if not answered or not all(all(pair) for pair in answered):
+            return None
+        return all(_said(one) == _said(other) for one, other in answered)
+
+    def notes(self, compared: Sequence[MetricComparison], n_expected: int) -> list[str]:
+        """Return what to know before the numbers are relied on."""
+        said = []
+        if len(compared) < n_expected:
+            said.append(
+                f"{n_expected - len(compared)} of {n_expected} metrics have no question that both scored."
+            )
+        if any(row.same_answers and row.n_changed for row in compared):
+            said.append(
+                "Every answer is the same in both, with the same contexts: where scores differ, it is the "
+                "judge that varies."
+            )
+        return said
+
+
+def _settings(a: JudgedRun, b: JudgedRun, matched: Matched) -> list[SettingDifference] | None:
+    """Return what differs in the settings, None where that is not known. Of one run its systems differ."""
+    if a.manifest is None or b.manifest is None or not (a.manifest.settings and b.manifest.settings):
+        return None
+    found = differing_settings(a.manifest, b.manifest)
+    if a.name == b.name:
+        found += [
+            SettingDifference(name="system", a=one, b=other, decides=True)
+            for one, other in matched.systems
+            if one != other
+        ]
+    return found
+
+
+def _manifest_notes(a: JudgedRun, b: JudgedRun) -> list[str]:
+    notes = []
+    unknown = [side.name for side in (a, b) if side.judges is None]
+    if unknown:
+        where = " and ".join(dict.fromkeys(unknown))
+        notes.append(
+            f"No manifest in {where}: what differs in the settings is not known. The judges have the same "
+            "versions and models, but whether their files are the same was not checked."
+        )
+    prompts = [side.manifest.prompt for side in (a, b) if side.manifest]
+    texts = [prompt.text for prompt in prompts if prompt]
+    if len({prompt.digest for prompt in prompts if prompt}) > 1 and None in texts:
+        notes.append(
+            "The texts of the prompts are not compared: an earlier version of Ragstone wrote a manifest "
+            "without them."
+        )
+    return notes
+
+
+def _scale_of(scale: tuple[float, float] | None, values: Floats) -> tuple[float, float] | None:
+    """Return the scale; of rows that state none, 0 to 1 if all scores lie there."""
+    if scale is not None:
+        return float(scale[0]), float(scale[1])
+    return (0.0, 1.0) if values.min() >= 0 and values.max() <= 1 else None
+
+
+def _clearly_more(more: int, less: int, family: int) -> bool:
+    return more > less and mcnemar_p(more, less) <= ALPHA / family
+
+
+def _outlook(row: _Paired, width: float | None, effect: float, alpha: float) -> Outlook | None:
+    differences = row.values[:, 1] - row.values[:, 0]
+    yes_no = row.test.test == "McNemar" and width == 1
+    spread = spread_of(differences, cluster_codes(row.clusters, len(row.ids)), yes_no=yes_no)
+    if spread is None or width is None:
+        return None
+    return Outlook(
+        power=POWER,
+        alpha=alpha,
+        smallest=smallest_difference(spread, width, alpha=alpha),
+        effect=effect,
+        for_effect=needed_rows(spread, effect, alpha=alpha),
+        for_observed=needed_rows(spread, row.test.difference.value, alpha=alpha),
+        design_effect=spread.design_effect,
+    )
+
+
+def _text(answer: Answer | None) -> str | None:
+    return None if answer is None else answer.answer or answer.error
+
+
+def _said(answer: Answer | None) -> tuple[object, ...] | None:
+    if answer is None:
+        return None
+    contexts = None if answer.contexts is None else [one.text for one in answer.contexts]
+    return answer.answer, answer.error, contexts
+
+
+# The least favourable first: it decides.
+ORDER: tuple[Outcome, ...] = ("failed", "cannot tell", "passed")
+
+
+def gate_of(metrics: Sequence[MetricComparison], margin: float | None) -> Gate:
+    """Return what is let pass: B where it is better or unchanged or, with a margin, not worse by more.
+
+    margin: share of the scale's width. Every metric has to pass, so each is looked at on its own and no
+    correction is needed for the passing (an intersection-union test, Berger 1982); "worse" is corrected by
+    Holm. Raises DataError for a margin on a metric without a scale.
+    """
+    gated = [_gated(metric, margin) for metric in metrics]
+    outcome = next(outcome for outcome in ORDER if any(one.outcome == outcome for one in gated))
+    return Gate(outcome=outcome, margin=margin, metrics=gated)
+
+
+def _gated(metric: MetricComparison, margin: float | None) -> GatedMetric:
+    outcome, because = _decided(metric, margin)
+    return GatedMetric(
+        judge=metric.judge, metric=metric.metric, system=metric.b.system, outcome=outcome, because=because
+    )
+
+
+def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, str]:
+    if metric.by_application:
+        return "failed", "the application fails on more questions than before"
+    if metric.same_answers:
+        return "passed", "every answer is the same as before"
+    within = margin is not None and _least_difference(metric) > -margin * _width(metric)
+    if metric.verdict == "worse" and not within:
+        shown = "" if margin is None else ", and not shown to be within the margin"
+        return "failed", f"worse{shown}"
+    if metric.loses_more:
+        return "cannot tell", (
+            f"{metric.lost:,} questions that had a score have none now, against {metric.gained:,} the other "
+            "way: those left may be the easier ones"
+        )
+    if within:
+        return "passed", "not worse by more than the margin"
+    if metric.verdict == "better":
+        return "passed", "better"
+    if metric.n_changed == 0:
+        return "passed", "no score has changed"
+    return "cannot tell", "neither better nor worse is shown" if margin is None else "it may be worse by more"
+
+
+def _least_difference(metric: MetricComparison) -> float:
+    """Return the least that the difference may be; minus infinity where nothing bounds it."""
+    low = metric.difference.low
+    return float("-inf") if low is None else low
+
+
+def _width(metric: MetricComparison) -> float:
+    if metric.scale is None:
+        raise DataError(
+            f"{metric.judge}: its judgements state no scale, so a margin has no unit. Judge again by one "
+            "that has a scale, or leave the margin out."
+        )
+    return metric.scale[1] - metric.scale[0]

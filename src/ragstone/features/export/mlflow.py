@@ -1,0 +1,237 @@
+"""A run -> a run of MLflow: means with intervals, what decided the outcome, the joined table, the report."""
+
+import contextlib
+import hashlib
+import os
+import re
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ragstone.kernel.errors import DataError, explaining, optional_package
+from ragstone.kernel.judging.summary import MetricSummary
+from ragstone.kernel.runs.joined import FinishedRun
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.tables.frames import plain
+
+EXPERIMENT = "ragstone"
+TABLE = "results.json"
+FILES = ("summary.json", "manifest.json", "report.html", "report.md", "blame.json", "causes.jsonl")
+DIGEST = "ragstone.made_from"
+# MLflow tries seven times, for some minutes, to reach a server that is not there.
+PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "30"}
+CONNECT_S = 5.0
+T = TypeVar("T")
+FORBIDDEN = re.compile(r"[^\w\-. :/]")
+LONGEST_NAME, LONGEST_VALUE = 250, 500
+BATCH = 100  # parameters, or tags, in one call; MLflow takes no more
+SETTINGS = {
+    "retriever": ("retrieve", "retriever"),
+    "k": ("retrieve", "k"),
+    "embedder": ("retrieve", "embedder"),
+    "chunk.method": ("chunk", "method"),
+    "chunk.size": ("chunk", "size"),
+    "answer.model": ("answer", "model"),
+    "answer.prompt": ("answer", "prompt"),
+    "answer.system": ("answer", "system"),
+    "answer.sheet": ("answer", "sheet"),
+    "judge.model": ("judge", "model"),
+    "seed": ("run", "seed"),
+}
+
+
+class Tracked(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run stands in MLflow now. updated: it was there before."""
+
+    experiment: str
+    run_id: str
+    updated: bool
+    n_metrics: int
+
+
+def log_to_mlflow(
+    run: FinishedRun, *, tracking_uri: str | None = None, experiment: str | None = None
+) -> Tracked:
+    """Log a run to an MLflow server or store, and return where it stands there.
+
+    tracking_uri: default MLFLOW_TRACKING_URI; experiment: default MLFLOW_EXPERIMENT_NAME, else `ragstone`.
+    The same run again (by its manifest) updates the run of MLflow that is there; a run that
+    was made anew is another one. Raises MissingExtra without mlflow, DataError where there is no store, or
+    it refuses.
+    """
+    tracking_uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
+    if not tracking_uri:
+        raise DataError(
+            "No MLflow store is named. Give --tracking-uri, e.g. http://localhost:5000 (a server, started by "
+            "`mlflow server`), or set MLFLOW_TRACKING_URI."
+        )
+    _check_there(tracking_uri)
+    with _patience():
+        mlflow = _mlflow("mlflow")
+        try:
+            client = mlflow.MlflowClient(tracking_uri=tracking_uri)
+            return _log(client, run, experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT)
+        except mlflow.exceptions.MlflowException as mistake:
+            raise DataError(_refused(tracking_uri, str(mistake))) from None
+
+
+def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: ANN401 - of an optional package
+    entities = _mlflow("mlflow.entities")
+    digest = made_from(run.folder)
+    found = client.get_experiment_by_name(experiment)
+    experiment_id = found.experiment_id if found else client.create_experiment(experiment)
+    before = client.search_runs([experiment_id], f"tags.`{DIGEST}` = '{digest}'")
+    tags = {DIGEST: digest, "ragstone.run": run.summary.name, "ragstone.version": run.summary.version}
+    known = before[0] if before else client.create_run(experiment_id, run_name=run.summary.name, tags=tags)
+    run_id: str = known.info.run_id
+    metrics, params = metrics_of(run), params_of(run)
+    now = int(time.time() * 1000)
+    new = [entities.Metric(name, v, now, 0) for name, v in metrics.items() if name not in known.data.metrics]
+    told = [entities.Param(name, v) for name, v in params.items() if name not in known.data.params]
+    for start in range(0, max(len(new), len(told)), BATCH):
+        client.log_batch(run_id, metrics=new[start : start + BATCH], params=told[start : start + BATCH])
+    table = run.table()
+    rows = [[_cell(value) for value in row.values()] for row in table]
+    client.log_dict(run_id, {"columns": list(table.columns()), "data": rows}, TABLE)
+    # What MLflow's page looks for to offer its view of a table.
+    client.set_tag(run_id, "mlflow.loggedArtifacts", f'[{{"path": "{TABLE}", "type": "table"}}]')
+    for name in FILES:
+        if (run.folder / name).is_file():
+            client.log_artifact(run_id, str(run.folder / name))
+    client.set_terminated(run_id)
+    return Tracked(experiment=experiment, run_id=run_id, updated=bool(before), n_metrics=len(metrics))
+
+
+def made_from(folder: Path) -> str:
+    """Return the digest of all that decided a run and came of it: that of its manifest.
+
+    The summary is not it, for it counts the calls that were made this time.
+    """
+    manifest = folder / "manifest.json"
+    file = manifest if manifest.is_file() else folder / "summary.json"
+    return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
+
+
+def metrics_of(run: FinishedRun) -> dict[str, float]:
+    """Return name -> value: of each mean its value, interval and denominator; rank measures; cost.
+
+    The system and the model are part of a name only where there are several: so a judge's mean has the same
+    name in every run of one system, and MLflow can draw them side by side.
+    """
+    summary = run.summary
+    found: dict[str, float] = {}
+    for metric in summary.metrics:
+        name = _metric_name(metric, summary.metrics)
+        found[f"{name}/rows"] = metric.n_rows
+        if metric.estimate:
+            found |= _estimate(name, metric.estimate)
+    for row in summary.retrieval:
+        for measure, estimate in row.measures.items():
+            found |= _estimate(f"{row.retriever}/{measure.replace('@', ' at ')}", estimate)
+    if summary.calls.cost_usd is not None:
+        found["cost_usd"] = summary.calls.cost_usd
+    return {name: float(value) for name, value in _accepted(found).items()}
+
+
+def _metric_name(metric: MetricSummary, others: Iterable[MetricSummary]) -> str:
+    rows = list(others)
+    several = {
+        name: len({getattr(row, name) for row in rows if name == "system" or row.judge == metric.judge}) > 1
+        for name in ("system", "metric", "model")
+    }
+    parts = [metric.system] if several["system"] else []
+    parts.append(metric.judge)
+    return "/".join([*parts, *(getattr(metric, name) for name in ("metric", "model") if several[name])])
+
+
+def _estimate(name: str, estimate: Estimate) -> dict[str, float]:
+    ends = {"low": estimate.low, "high": estimate.high}
+    known = {f"{name}/{end}": value for end, value in ends.items() if value is not None}
+    return {f"{name}/mean": estimate.value, **known, f"{name}/n": estimate.n}
+
+
+def params_of(run: FinishedRun) -> dict[str, str]:
+    """Return what decided the outcome: models, settings, judges and prompts by version and digest."""
+    manifest = run.manifest
+    settings = manifest.get("settings", {})
+    found: dict[str, object] = {f"model.{role}": model for role, model in run.summary.models.items()}
+    found |= {name: settings.get(table, {}).get(key) for name, (table, key) in SETTINGS.items()}
+    for name, judge in manifest.get("judges", {}).items():
+        found[f"judge.{name}"] = f"version {judge.get('version')}, {judge.get('digest')}"
+    prompt = manifest.get("prompt", {})
+    if prompt:
+        found["prompt"] = f"{prompt.get('name')} version {prompt.get('version')}, {prompt.get('digest')}"
+    found |= {f"digest.{name}": digest for name, digest in manifest.get("files", {}).items()}
+    known = {name: str(value)[:LONGEST_VALUE] for name, value in found.items() if value is not None}
+    return _accepted(known)
+
+
+def _accepted(found: Mapping[str, T]) -> dict[str, T]:
+    """Return the values under names that MLflow accepts, no two alike."""
+    named: dict[str, T] = {}
+    for name, value in found.items():
+        # A name is a path there, so neither `..` nor an empty part can stand in it.
+        allowed = "/".join(part or "_" for part in FORBIDDEN.sub("_", name).replace("..", "__").split("/"))
+        allowed = allowed[-LONGEST_NAME:]
+        while allowed in named:
+            allowed += "_"
+        named[allowed] = value
+    return named
+
+
+def _cell(value: object) -> object:
+    return msgspec.json.encode(plain(value)).decode() if isinstance(value, list | Mapping) else value
+
+
+def _mlflow(module: str) -> ModuleType:
+    with optional_package("logging a run to MLflow", "mlflow"):
+        return import_module(module)
+
+
+def _check_there(tracking_uri: str) -> None:
+    """Raise DataError within seconds where no server listens."""
+    with explaining(f"{tracking_uri}: not an address", "E.g. http://localhost:5000", ValueError):
+        address = urlsplit(tracking_uri)
+        port = address.port
+    if address.scheme not in ("http", "https") or not address.hostname:
+        return
+    try:
+        socket.create_connection(
+            (address.hostname, port or (443 if address.scheme == "https" else 80)), CONNECT_S
+        ).close()
+    except OSError as mistake:
+        raise DataError(
+            f"{_shown(tracking_uri)}: no MLflow server answers there ({mistake.strerror or mistake}). Start "
+            "one with `mlflow server`, or give another --tracking-uri."
+        ) from None
+
+
+def _shown(tracking_uri: str) -> str:
+    """Return the address without a password in it."""
+    return re.sub(r"//[^/@]*@", "//", tracking_uri)
+
+
+def _refused(tracking_uri: str, said: str) -> str:
+    hint = ""
+    if tracking_uri.partition(":")[0] in ("sqlite", "postgresql", "mysql", "mssql"):
+        hint = " A database needs the whole package: pip install mlflow, or log to a server."
+    return f"{_shown(tracking_uri)}: MLflow did not take the run: {said[:LONGEST_VALUE]}{hint}"
+
+
+@contextlib.contextmanager
+def _patience() -> Iterator[None]:
+    """Within the block MLflow gives up soon, unless the environment says otherwise."""
+    added = [name for name in PATIENCE if name not in os.environ]
+    os.environ.update({name: PATIENCE[name] for name in added})
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)

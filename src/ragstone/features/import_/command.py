@@ -1,0 +1,163 @@
+"""`ragstone import`: evaluation sets of others -> questions and documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.kernel.console.bars import bars
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import AsJson, Force, Limit
+from ragstone.kernel.console.printing import UNSCORED, counts_line, plural, say, show_json
+
+if TYPE_CHECKING:
+    from ragstone.features.import_.summary import ImportSummary
+
+SHOWN_TAGS = 8
+
+Sources = Annotated[
+    list[Path], typer.Argument(help="Files, or a folder in BEIR's layout; several sources make one set.")
+]
+Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="table, squad, beir, trec, faq, hotpotqa, ragas, deepeval, phoenix, langfuse or documents; "
+        "default: found from the content.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="FIELD=COLUMN, e.g. question=Frage or tags.topic=Thema; may be repeated."),
+]
+Split = Annotated[
+    str | None, typer.Option("--split", help="Split of a BEIR folder; default: test, else the only one.")
+]
+DropRepeats = Annotated[
+    bool, typer.Option("--drop-repeats", help="Leave out questions that repeat an earlier one.")
+]
+Conversations = Annotated[
+    bool,
+    typer.Option(
+        "--conversations", help="Gather the exchanges of a log into conversations: conversations.jsonl."
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if a row was skipped.")]
+
+
+@reads_rows
+def import_(
+    sources: Sources,
+    *,
+    output: Folder = Path("imported"),
+    format_: Format = None,
+    column: Columns = None,
+    split: Split = None,
+    limit: Limit = None,
+    drop_repeats: DropRepeats = False,
+    conversations: Conversations = False,
+    strict: Strict = False,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Turn existing evaluation sets into questions and documents: tables, SQuAD, BEIR, TREC, FAQ.
+
+    Examples:
+
+    - `ragstone import squad-dev.json`
+    - `ragstone import faq.xlsx -o imported --column question=Frage`
+    - `ragstone import log/ --conversations`
+    """
+    if conversations:
+        odd = {"--format": format_, "--column": column, "--split": split, "--drop-repeats": drop_repeats}
+        _gather(
+            sources, output, limit, [name for name, value in odd.items() if value], force=force, json=json
+        )
+        return
+    from ragstone.features.import_.importing import import_to_folder
+    from ragstone.features.import_.rows import ImportOptions, parse_columns
+
+    options = ImportOptions(columns=parse_columns(column or ()), split=split, limit=limit)
+    with bars("import", limit) as advance:
+        summary = import_to_folder(
+            sources,
+            output,
+            options,
+            format=format_,
+            drop_repeats=drop_repeats,
+            force=force,
+            advance=advance,
+        )
+    if json:
+        show_json(summary)
+    else:
+        for line in _told(summary):
+            say(line)
+    if strict and summary.n_skipped:
+        raise typer.Exit(UNSCORED)
+
+
+def _gather(
+    sources: list[Path], output: Path, limit: int | None, odd: list[str], *, force: bool, json: bool
+) -> None:
+    """Write the conversations of logs. odd: the options that are of no use here."""
+    from ragstone.features.import_.gathering import import_conversations
+    from ragstone.kernel.errors import ConfigError
+
+    if odd:
+        raise ConfigError(f"{odd[0]} is for evaluation sets, not for --conversations. Leave it out.")
+    n_written, target = import_conversations(sources, output, limit=limit, force=force)
+    if json:
+        show_json({"conversations": n_written, "output": target})
+    else:
+        say(f"{plural(n_written, 'conversation')} in {target}. Next: ragstone judge {target} --each-turn")
+
+
+def _told(summary: "ImportSummary") -> list[str]:
+    from ragstone.features.import_.summary import remark_text
+
+    read = ", ".join(f"{path} ({name})" for path, name in summary.formats.items())
+    lines = [*map(remark_text, summary.remarks), *_repeats(summary), *_missing(summary)]
+    lines.append(f"{plural(summary.n_questions, 'question')} from {read}, in {', '.join(summary.output)}.")
+    lines += [f"{path} was of another set: it is now {path}.old." for path in summary.set_aside]
+    counts = {
+        "with a reference": summary.n_with_reference,
+        "with evidence": summary.n_with_evidence,
+        "not answerable": summary.n_unanswerable,
+    }
+    if summary.n_documents:
+        lines.append(f"  documents: {summary.n_documents:,}")
+    of_all = " (of all, before repeats were dropped)" if summary.n_dropped else ""
+    lines.append(f"  {counts_line(counts)}{of_all}")
+    lines.append(f"  languages: {counts_line(summary.languages)}")
+    if summary.tags:
+        lines.append(f"  tags: {counts_line(dict(list(summary.tags.items())[:SHOWN_TAGS]))}")
+    if summary.n_skipped:
+        lines.append(f"  skipped: {summary.n_skipped:,}, as said above")
+    return lines
+
+
+def _repeats(summary: "ImportSummary") -> list[str]:
+    few = [] if summary.near_repeats_sought else ["so many questions are compared by the same words only."]
+    if not summary.repeats:
+        return few
+    n_near = sum(not one.exact for one in summary.repeats)
+    first = summary.repeats[0]
+    done = "left out" if summary.n_dropped else "kept; --drop-repeats leaves them out"
+    repeat = "repeats" if len(summary.repeats) == 1 else "repeat"
+    return [
+        f"{plural(len(summary.repeats), 'question')} {repeat} an earlier one ({n_near:,} in other words), "
+        f"e.g. {first.id} repeats {first.of}: {done}.",
+        *few,
+    ]
+
+
+def _missing(summary: "ImportSummary") -> list[str]:
+    if not summary.missing_documents:
+        return []
+    n = len(summary.missing_documents)
+    return [
+        f"{plural(n, 'document')} that questions name {'is' if n == 1 else 'are'} not in the source, e.g. "
+        f"{summary.missing_documents[0]!r}: such a document cannot be found by any retriever."
+    ]

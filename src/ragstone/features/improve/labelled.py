@@ -1,0 +1,176 @@
+"""Labelled sets: answers, what people say of them, and the part that each question is in."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.improve.values import Node, Part, nodes_of
+from ragstone.features.label.queue import queue_names, read_queue, read_texts
+from ragstone.kernel.agreement.pairing import UNNAMED, Key
+from ragstone.kernel.config import Settings
+from ragstone.kernel.dataset.split import documents_of
+from ragstone.kernel.errors import DataError, nearest
+from ragstone.kernel.records import Answer, Label, Question
+from ragstone.kernel.systems.rows import join_questions
+from ragstone.kernel.tables import read_rows
+
+
+class LabelledSet(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Answers that have a label, and their labels. nodes: question id -> what ties it to other questions."""
+
+    name: str
+    answers: list[Answer]
+    labels: list[Label]
+    nodes: dict[str, list[Node]]
+
+    def of(self, parts: Mapping[Node, Part], part: Part) -> "LabelledSet":
+        """Return the answers and labels of one part."""
+        ids = {name for name, nodes in self.nodes.items() if parts.get(nodes[0]) == part}
+        return LabelledSet(
+            name=self.name,
+            answers=[row for row in self.answers if row.question_id in ids],
+            labels=[row for row in self.labels if row.question_id in ids],
+            nodes={name: nodes for name, nodes in self.nodes.items() if name in ids},
+        )
+
+    def filled(self, parts: Mapping[Node, Part], part: Part) -> "LabelledSet":
+        """Return one part. Raises DataError if it is empty."""
+        found = self.of(parts, part)
+        if not found.answers:
+            raise DataError(
+                f"{self.name}: no question of it is in the {part} part yet. Label answers to more questions."
+            )
+        return found
+
+    @property
+    def questions(self) -> list[Node]:
+        """Its questions, each once; an id alone is a name within its own set only, and has its name."""
+        nodes = {nodes[0] for nodes in self.nodes.values()}
+        return sorted(f"{self.name} {node}" if node.startswith("id ") else node for node in nodes)
+
+
+def read_labelled(
+    labels: Path | str, answers: Path | str | None = None, questions: Path | str | None = None
+) -> LabelledSet:
+    """Return the labelled set of a file of labels, whose name it takes.
+
+    answers: the sheet with the texts; without it, the labels' own file is read as one too. questions: where
+    the sheet carries neither question nor reference; their documents tie questions. Raises DataError.
+    """
+    asked = list(read_rows(questions, Question)) if questions else []
+    try:
+        sheet = list(read_rows(answers or labels, Answer))
+    except DataError as mistake:
+        if answers:
+            raise
+        raise DataError(
+            f"{labels}: holds labels and no answers, and a judge reads answers. Name their file: "
+            f"--answers answers.jsonl ({mistake})"
+        ) from None
+    return labelled_set(Path(labels).stem, sheet, list(read_rows(labels, Label)), asked)
+
+
+def labelled_set(
+    name: str, sheet: Iterable[Answer], labels: Iterable[Label], questions: Sequence[Question] = ()
+) -> LabelledSet:
+    """Return the answers that labels speak of. Raises DataError if there are none.
+
+    Of several labels of an answer by one annotator in one metric, as files of labels grow, the last counts.
+    """
+    said = _last(labels)
+    if not said:
+        raise DataError(f"{name}: no labels yet. Label some answers first: ragstone label, or the workbench.")
+    asked = {row.id: row for row in questions}
+    found = _labelled(list(join_questions(sheet, asked)), said)
+    if not found:
+        raise DataError(
+            f"{name}: no label is for an answer in the sheet. Labels: question {said[0].question_id!r}, "
+            f"system {said[0].system!r}. Give the sheet that was labelled, with the same ids."
+        )
+    ids = {row.question_id for row in found}
+    texts = _texts(said) | {row.question_id: row.question for row in found if row.question}
+    documents = {row.id: documents_of(row) for row in questions}
+    for row in found:
+        documents.setdefault(row.question_id, _documents(row))
+    return LabelledSet(
+        name=name,
+        answers=found,
+        labels=[row for row in said if row.question_id in ids],
+        nodes={id_: nodes_of(id_, texts.get(id_), documents.get(id_, ())) for id_ in sorted(ids)},
+    )
+
+
+def _labelled(sheet: Sequence[Answer], labels: Sequence[Label]) -> list[Answer]:
+    """Return the answers that have a label; where labels name no system, or answers, the id is enough."""
+    keys: set[Key] = {(row.question_id, row.system) for row in labels}
+    bare = {row.question_id for row in labels if row.system == UNNAMED}
+    named = {row.question_id for row in labels}
+    n_answers = Counter(row.question_id for row in sheet)
+    return [
+        row
+        for row in sheet
+        if (row.question_id, row.system) in keys
+        or (n_answers[row.question_id] == 1 and row.question_id in bare)
+        or (row.system == UNNAMED and row.question_id in named)
+    ]
+
+
+def _last(labels: Iterable[Label]) -> list[Label]:
+    last = {(row.question_id, row.system, row.metric, row.annotator): row for row in labels}
+    return list(last.values())
+
+
+def _texts(labels: Iterable[Label]) -> dict[str, str]:
+    found = ((row.question_id, (row.metadata or {}).get("question")) for row in labels)
+    return {name: text for name, text in found if isinstance(text, str)}
+
+
+def _documents(row: Answer) -> set[str]:
+    """Return the documents that a joint sheet names for a question; contexts are only what was retrieved."""
+    given = (row.metadata or {}).get("document_ids")
+    return {name for name in given if isinstance(name, str)} if isinstance(given, list) else set()
+
+
+QUEUES = "queues"
+
+
+class LabelSource(msgspec.Struct, frozen=True):
+    """Where a labelled set comes from. queue: the folder of its queue, which holds the texts; else None."""
+
+    labels: Path
+    queue: Path | None = None
+
+
+def sources_of(settings: Settings) -> dict[str, LabelSource]:
+    """Return the labelled sets by name: the files of the folder of labels, then the sheets of the settings.
+
+    Those are `[agree] sheet` and `[bench.judges] sheet`. Of two of one name the first is taken.
+    """
+    queues = settings.path(settings.workbench.store) / QUEUES
+    names = set(queue_names(queues))
+    files = sorted(settings.path(settings.workbench.labels).glob("*.jsonl"))
+    found = {file.stem: LabelSource(file, queues if file.stem in names else None) for file in files}
+    for sheet in (settings.agree.sheet, settings.bench.judges.sheet):
+        if sheet is not None:
+            path = settings.path(sheet)
+            found.setdefault(path.stem, LabelSource(path))
+    return found
+
+
+def open_set(settings: Settings, name: str) -> LabelledSet:
+    """Return a labelled set. Raises DataError for a name that is none, and where labels have no answers."""
+    sources = sources_of(settings)
+    if not sources:
+        raise DataError(
+            "there are no labels yet. Label some answers on the page Label, or name a labelled sheet as "
+            "`sheet` in [agree] of ragstone.toml."
+        )
+    if name not in sources:
+        raise DataError(f"there is no labelled set {name!r}. {nearest(name, sorted(sources))}")
+    source = sources[name]
+    if source.queue is None:
+        return read_labelled(source.labels)
+    texts = read_texts(source.queue, read_queue(source.queue, name))
+    return labelled_set(name, texts, read_rows(source.labels, Label))

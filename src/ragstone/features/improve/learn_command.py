@@ -1,0 +1,100 @@
+"""`ragstone judges learn`: people's labels + a judge -> what makes it better, measured."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.features.improve.command import AnswersFile, LabelsFile, Mapping, Threshold, score_mapping
+from ragstone.kernel.console.asking import Asking, asks_models
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import Model, QuestionsFile
+from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
+
+if TYPE_CHECKING:
+    from ragstone.features.improve.learning.values import Learning
+
+Judges = Annotated[
+    list[str],
+    typer.Argument(
+        help="The judge to improve, a .toml file or a name; then others that may help, as 'NAME by MODEL'."
+    ),
+]
+Ways = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--try", help="calibration, stack, cascade, examples or prompt; may be repeated; default: all."
+    ),
+]
+YesFrom = Annotated[
+    float | None, typer.Option("--yes-from", help="Labels are grades: from this one on they count as yes.")
+]
+Proposer = Annotated[
+    str | None, typer.Option("--proposer", help="Model that proposes prompts; default: the judge's own.")
+]
+
+
+@reads_rows
+@asks_models("trust", without=("deadline", "force", "strict"))
+def learn(
+    judges: Judges,
+    *,
+    labels: LabelsFile,
+    answers: AnswersFile = None,
+    questions: QuestionsFile = None,
+    ways: Ways = None,
+    yes_from: YesFrom = None,
+    threshold: Threshold = None,
+    mapping: Mapping = None,
+    proposer: Proposer = None,
+    model: Model = None,
+    asking: Asking,
+) -> None:
+    """Make a judge better with people's labels: calibrated, stacked, cascaded, with examples, reworded.
+
+    Each candidate is measured on questions of the dev part that it was not fitted on. The best one is looked
+    at on the test part, once, and that look is counted. Only if it is better there, the next version of the
+    judge's file is written, with what was tried. "No better: keep the judge you have" is an answer.
+
+    Examples:
+
+    - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --budget 2000calls`
+    - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --try stack`
+    """
+    from ragstone.features.improve.developing import DevelopmentRun
+    from ragstone.features.improve.learning.learning import (
+        LearningRun,
+        forecast_learning,
+        run_learning,
+        task_of_run,
+    )
+    from ragstone.features.improve.values import Scale
+    from ragstone.kernel.config import choose
+
+    first, *others = judges
+    run = LearningRun(
+        development=DevelopmentRun(
+            judge=first,
+            labels=labels,
+            answers=answers,
+            questions=questions,
+            scale=Scale(threshold=threshold, mapping=score_mapping(mapping)),
+            how=asking.session,
+            settings=choose(asking.settings(), "judge", model=model),
+        ),
+        helpers=others,
+        methods=ways or (),
+        yes_from=yes_from,
+        proposer=proposer,
+    )
+    asking.tell_forecast(lambda: forecast_learning(task_of_run(run), run.development.settings))
+    _tell(run_learning(run), json=asking.json)
+
+
+def _tell(found: "Learning", *, json: bool) -> None:
+    from ragstone.features.improve.learning.words import learning_document
+
+    show_found(found, lambda: learning_document(found), json=json)
+    if found.new_version is not None:
+        say(f"{found.version_path} is version {found.new_version} now. Use it: --judge {found.version_path}")
+    if found.verdict == "over budget":
+        raise typer.Exit(OVER_BUDGET)

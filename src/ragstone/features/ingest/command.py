@@ -1,0 +1,179 @@
+"""`ragstone ingest`: files, folders and archives -> documents."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
+
+import typer
+
+from ragstone.kernel.console.asking import load_for
+from ragstone.kernel.console.bars import bars
+from ragstone.kernel.console.options import AsJson, Config, Engine, Force, OutputPlace
+from ragstone.kernel.console.printing import counts_line, plural, say, show_json
+from ragstone.kernel.console.repeating import repeatable
+
+if TYPE_CHECKING:
+    from ragstone.features.ingest.ingesting import IngestSummary
+    from ragstone.kernel.corpus.duplicates import Duplicate
+    from ragstone.kernel.corpus.file import Field, IngestOptions, Skipped
+
+ONE_BY_ONE = 5  # files with the same reason that are named; of more, the first and their number
+
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, folders, .zip archives, URLs, git addresses (https://…/NAME.git), or patterns such as "
+        "'src/**/*.{py,md}'."
+    ),
+]
+Glob = Annotated[
+    list[str] | None,
+    typer.Option("--glob", help="In folders, only files that match, whatever their ending; may be repeated."),
+]
+Tables = Annotated[
+    Literal["rows", "whole"],
+    typer.Option("--tables", help="For CSV, XLSX and JSONL: one document per row, or one per table."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="FIELD=COLUMN, e.g. text=Answer; fields: id, text, title, lang, source."),
+]
+Duplicates = Annotated[
+    Literal["report", "drop", "ignore"],
+    typer.Option(
+        "--duplicates", help="Documents that repeat an earlier one: report them, drop them, or do not look."
+    ),
+]
+MaxFile = Annotated[int, typer.Option("--max-file-mb", min=1, help="Skip files that are larger than this.")]
+WithoutExtras = Annotated[
+    bool,
+    typer.Option("--without-extras", help="Skip files that need a package which is not installed."),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--processes", min=1, help="Processes that read files; default: one per core where it helps."
+    ),
+]
+
+
+@repeatable(grows=["sources"])
+def ingest(
+    sources: Sources,
+    *,
+    output: OutputPlace = "documents.jsonl",
+    glob: Glob = None,
+    tables: Tables = "rows",
+    column: Columns = None,
+    duplicates: Duplicates = "report",
+    max_file_mb: MaxFile = 200,
+    without_extras: WithoutExtras = False,
+    processes: Processes = None,
+    engine: Engine = None,
+    config: Config = None,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Turn files into documents: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSONL, code.
+
+    Examples:
+
+    - `ragstone ingest handbook/ -o documents.jsonl`
+    - `ragstone ingest src/ --glob "*.py" --glob "*.md"`
+    """
+    from ragstone.features.ingest.ingesting import ingest_to_file
+    from ragstone.kernel.corpus.file import IngestOptions
+    from ragstone.kernel.errors import DataError
+
+    options = IngestOptions(
+        glob=glob or (),
+        tables=tables,
+        columns=_columns(column or ()),
+        duplicates=duplicates,
+        max_file_mb=max_file_mb,
+        without_extras=without_extras,
+        processes=processes,
+    )
+    settings = load_for(config, engine)
+    found = ingest_to_file(sources, output, options, settings, force=force, progress=bars)
+    if json:
+        show_json(_summary(found, options, output))
+    else:
+        for line in _told(found, options, output):
+            say(line)
+    if not found.n_documents:
+        why = "every file was skipped, as said above" if found.skipped else "the sources hold no file"
+        raise DataError(f"no documents: {why}. {output} was not written.")
+
+
+def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
+    """Return field -> columns. Raises ConfigError."""
+    from ragstone.kernel.corpus.file import Field
+    from ragstone.kernel.errors import ConfigError
+
+    found: dict[Field, str | list[str]] = {}
+    for one in written:
+        field, equals, name = one.partition("=")
+        if field not in get_args(Field) or not (equals and name):
+            raise ConfigError(
+                f"--column {one}: write FIELD=COLUMN with a field of {', '.join(get_args(Field))}, "
+                "e.g. --column text=Answer"
+            )
+        before = found.get(cast("Field", field))
+        found[cast("Field", field)] = name if before is None else [*_listed(before), name]
+    return found
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _summary(found: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:
+    return {
+        "documents": found.n_documents,
+        "formats": found.formats,
+        "languages": found.languages,
+        "skipped": found.skipped,
+        "reasons": dict(Counter(one.reason for one in found.skipped).most_common()),
+        "duplicates": found.duplicates,
+        "dropped": len(found.duplicates) if options.duplicates == "drop" else 0,
+        "output": output if found.n_documents else None,
+    }
+
+
+def _told(found: "IngestSummary", options: "IngestOptions", output: str) -> list[str]:
+    lines = [*_skipped_lines(found.skipped), *_duplicate_lines(found.duplicates, options)]
+    if found.n_documents:
+        lines += [
+            f"{plural(found.n_documents, 'document')} in {output}.",
+            f"  formats: {counts_line(found.formats)}",
+            f"  languages: {counts_line(found.languages)}",
+        ]
+    if found.skipped:
+        lines.append(f"  skipped: {len(found.skipped):,}, as said above")
+    return lines
+
+
+def _skipped_lines(skipped: "Sequence[Skipped]") -> list[str]:
+    """Return a line for each file, but one for many files that were skipped for the same reason."""
+    reasons = Counter(one.reason for one in skipped)
+    lines = [f"skipped {one.path}: {one.reason}" for one in skipped if reasons[one.reason] <= ONE_BY_ONE]
+    for reason, n_files in reasons.most_common():
+        if n_files > ONE_BY_ONE:
+            first = next(one.path for one in skipped if one.reason == reason)
+            lines.append(f"skipped {first} and {n_files - 1:,} more: {reason}")
+    return lines
+
+
+def _duplicate_lines(duplicates: "Sequence[Duplicate]", options: "IngestOptions") -> list[str]:
+    if not duplicates:
+        return []
+    n_near = sum(one.similarity < 1 for one in duplicates)
+    first = duplicates[0]
+    done = "left out" if options.duplicates == "drop" else "kept; --duplicates drop leaves them out"
+    repeat = "repeats" if len(duplicates) == 1 else "repeat"
+    return [
+        f"{plural(len(duplicates), 'document')} {repeat} an earlier one ({n_near:,} of them nearly), e.g. "
+        f"{first.id} repeats {first.of}: {done}."
+    ]

@@ -1,0 +1,149 @@
+"""`ragstone judge`: an answer sheet -> judgements."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.kernel.console.asking import Asking, asks_models, leave_judged
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import Bounds, Limit, Model
+from ragstone.kernel.console.printing import again, say, show_found
+
+if TYPE_CHECKING:
+    from ragstone.features.judge.judging import JudgingOptions
+    from ragstone.kernel.runs.summary import RunSummary
+
+Judges = Annotated[
+    list[str] | None,
+    typer.Option("--judge", help="Judge: a name, a .toml file, or module:function; may be repeated."),
+]
+OneCall = Annotated[
+    bool | None,
+    typer.Option(
+        "--one-call",
+        help="Ask judges together in one call where their replies fit: cheaper, but less independent.",
+    ),
+]
+EachTurn = Annotated[
+    bool,
+    typer.Option("--each-turn", help="Judge every reply of a conversation, as ID#PLACE, not the last alone."),
+]
+QuestionsToo = Annotated[
+    Path | None, typer.Option("--questions", help="Questions and references, if the sheet has none.")
+]
+
+Sheets = Annotated[
+    list[Path],
+    typer.Argument(help="The answer sheet, with any tool's column names; several files, or a log's folder."),
+]
+JudgementsPlace = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="A file, a folder of shards (end with /), a URL, or a run; default: a run in runs/, named "
+        "after the sheet.",
+    ),
+]
+
+
+@reads_rows
+@asks_models("batch", "keep_failures", "mask", "engine", "trust")
+def judge(
+    answers: Sheets,
+    *,
+    judges: Judges = None,
+    model: Model = None,
+    one_call: OneCall = None,
+    each_turn: EachTurn = False,
+    questions: QuestionsToo = None,
+    output: JudgementsPlace = None,
+    limit: Limit = None,
+    bounds: Bounds = False,
+    asking: Asking,
+) -> None:
+    """Judge every answer with every judge. Run it again to continue: no finished call is paid for twice.
+
+    The result is a run: a folder in runs/, named after the sheet, that `report`, `serve`, `compare`, `agree`
+    and `label` can open. A second run adds new judges and asks failed rows again. With `-o FILE` the result
+    is a file of judgements instead.
+
+    Examples:
+
+    - `ragstone judge answers.jsonl --judge grounding`
+    - `ragstone judge answers.csv --judge correctness --model openai/gpt-4o-mini --budget 2usd`
+    - `ragstone judge chats.jsonl --judge no_refusal --each-turn`
+    """
+    from ragstone.features.judge.judging import judge_sheet, judges_again, run_folder_of, unread_notes
+    from ragstone.kernel.config import choose
+    from ragstone.kernel.judging.leaves import read_no_answer
+    from ragstone.kernel.stages.forecasting import forecast_judging
+    from ragstone.kernel.stages.given import sheet_rows
+    from ragstone.kernel.stages.judge import load_judges
+
+    settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
+    chosen = load_judges(judges or map(settings.named, settings.judge.judges))
+    rows = sheet_rows(answers, questions, limit, bare=read_no_answer(chosen), each_turn=each_turn)
+    folder = run_folder_of(output, answers, settings, force=asking.force, each_turn=each_turn)
+    if folder is None and judges_again(str(output), rows(), chosen, settings, force=asking.force):
+        asking = asking._replace(force=True)
+    asking.tell_forecast(
+        lambda: forecast_judging(
+            answers, chosen, settings, questions=questions, limit=limit, each_turn=each_turn
+        ),
+        *([] if folder else [str(output)]),
+    )
+    options: JudgingOptions = {
+        "questions": questions,
+        "limit": limit,
+        "each_turn": each_turn,
+        "how": asking.session,
+        "force": asking.force,
+        "bounds": bounds,
+    }
+    if folder:
+        from ragstone.features.judge.run_folder import judge_to_run
+
+        summary = judge_to_run(answers, folder, chosen, settings, **options)
+    else:
+        summary = judge_sheet(answers, str(output), chosen, settings, **options)
+    told, more = unread_notes(summary.metrics, rows, answers, questions)
+    _tell(summary, folder or str(output), [*told, *([again(more)] if more else [])], asking, answers)
+
+
+def _tell(
+    summary: "RunSummary", place: "Path | str", notes: list[str], asking: Asking, sheets: list[Path]
+) -> None:
+    """Show the numbers, the notes and what comes next, and exit as the rows demand."""
+    from ragstone.features.judge.words import judged_document
+    from ragstone.kernel.runs.wording import end_line, plural
+    from ragstone.kernel.stages.notes import failed_how, n_failed
+
+    show_found(summary, lambda: judged_document(summary), json=asking.json)
+    failed = sum(map(n_failed, summary.metrics))
+    if failed:
+        why = ":" if any(metric.errors for metric in summary.metrics) else "."
+        say(f"{plural(failed, 'judgement')} failed{why} {failed_how(summary.metrics)}")
+    say(f"Judgements in {place}: {end_line(summary)}")
+    for note in notes:
+        say(note)
+    if not notes and not failed:
+        say(f"Next: {_next_step(summary, place, sheets)}")
+    leave_judged(summary, strict=asking.strict)
+
+
+def _next_step(summary: "RunSummary", place: "Path | str", sheets: list[Path]) -> str:
+    """Return the one command that makes sense now, and why."""
+    from ragstone.kernel.records import NO_MODEL
+
+    if not isinstance(place, Path):
+        if len(sheets) == 1 and sheets[0].is_file() and Path(place).is_file():
+            return (
+                f"ragstone report {place} writes it as one page; ragstone serve {place} {sheets[0]} shows it "
+                "row by row, and takes people's labels."
+            )
+        return f"ragstone agree {place} LABELS measures the judges against people's labels."
+    if any(metric.model != NO_MODEL and metric.estimate for metric in summary.metrics):
+        return f"ragstone serve shows {place} row by row; labels given there tell how good its judges are."
+    return f"ragstone report {place} writes it as one page; ragstone serve shows it row by row."

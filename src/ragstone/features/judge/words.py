@@ -1,0 +1,195 @@
+"""Judgements of an answer sheet: their means, the statements without support, and what was asked."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from ragstone.features.agree.corrected_words import corrected_line, corrected_of
+from ragstone.features.judge.cascade_words import savings_line
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Made,
+    Notes,
+    Paragraph,
+    ReportDocument,
+    Row,
+    Table,
+    table_of,
+)
+from ragstone.kernel.document.numbers import count, interval, number, one_line
+from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts, Unsupported
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.wording import (
+    calls_line,
+    caution,
+    cost,
+    failures,
+    judge_name,
+    n_scored,
+    plural,
+    scale,
+    shared_rows,
+    statuses,
+    tokens_line,
+)
+from ragstone.kernel.statistics import Estimate
+
+WIDTH = 80  # of a line of an unsupported statement
+LONGEST_ID = 24
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # a terminal would obey them
+TAKEN_FROM = {
+    "answer": "statement",
+    "reference": "statement of the references",
+    "contexts": "context",
+    "steps": "step",
+    "expected_steps": "expected step",
+}
+LACKING = {
+    "answer": "not supported",
+    "reference": "missing from the answers",
+    "contexts": "not useful for the question",
+    "steps": "not right",
+    "expected_steps": "not called",
+}
+
+
+def judged_document(summary: RunSummary) -> ReportDocument:
+    """Return what `ragstone judge` shows: the means of a sheet, what lacks support, notes, and the cost."""
+    return ReportDocument(
+        title="",
+        kind="judgements",
+        about="",
+        version=summary.version,
+        blocks=[
+            brief_means(summary),
+            *truth_blocks(summary.metrics),
+            *_unsupported(summary.metrics),
+            Notes(summary.notes),
+        ],
+        last=asked_lines(summary),
+    )
+
+
+def brief_means(summary: RunSummary) -> Table:
+    """Return the means for a terminal: by model, language models first; of several systems, a row each."""
+    several = len({metric.system for metric in summary.metrics}) > 1
+    rows: list[Row] = []
+    models = dict.fromkeys(metric.model for metric in summary.metrics)
+    for model in sorted(models, key=lambda model: model == NO_MODEL):
+        rows.append(["Baselines, no model" if model == NO_MODEL else f"By {model}"])
+        mine = [metric for metric in summary.metrics if metric.model == model]
+        for judge in dict.fromkeys(map(_with_scale, mine)):
+            rows += [[judge]] if several else []
+            rows += [
+                _brief_mean(row, summary, f"    {row.system}" if several else judge)
+                for row in mine
+                if _with_scale(row) == judge
+            ]
+    heads = [Column("", text=True), Column("mean"), Column("interval"), Column("scored")]
+    return Table([*heads, Column("", text=True)], rows, "Means", where="terminal")
+
+
+def _with_scale(row: MetricSummary) -> str:
+    unit = not row.scale or row.scale[1] == 1
+    return f"  {judge_name(row)}" + ("" if unit else f" ({scale(row)})")
+
+
+def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell]:
+    warning, corrected = caution(row, summary), corrected_of(row, summary)
+    beside = [
+        shared_rows(row),
+        corrected_line(corrected) if corrected else "",
+        failures(row, summary.bounds_from),
+        f"† {warning}" if warning else "",
+    ]
+    return [
+        Cell(name),
+        mean_cell(row),
+        Cell(interval(row.estimate) if row.estimate else ""),
+        Cell(f"{count(n_scored(row))} of {count(row.n_rows)}"),
+        Cell("\n".join(line for line in beside if line), tone="warn" if warning else "muted"),
+    ]
+
+
+def mean_cell(row: MetricSummary) -> Cell:
+    """Return the mean of a judge, or that there is none."""
+    return Cell(number(row.estimate.value), tone="strong") if row.estimate else Cell("none")
+
+
+def truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
+    """Return what each system said of true and of false statements; nothing where there were none."""
+    rows = [(metric, metric.truth) for metric in metrics if metric.truth]
+    several = len({metric.system for metric in metrics}) > 1
+
+    def found(estimate: Estimate | None) -> Cell:
+        return Cell(number(estimate.value), interval(estimate)) if estimate else Cell("none", tone="muted")
+
+    columns: list[Made[tuple[MetricSummary, TruthCounts]]] = [
+        (
+            Column("", text=True),
+            lambda row: f"{row[0].system}, {judge_name(row[0])}" if several else judge_name(row[0]),
+        ),
+        ("true: said true / false / neither", lambda row: _said(row[1].true)),
+        ("false: said true / false / neither", lambda row: _said(row[1].false)),
+        (Column("precision on false", beside="interval"), lambda row: found(row[1].precision_on_false)),
+        (Column("recall on false", beside="interval"), lambda row: found(row[1].recall_on_false)),
+    ]
+    table = table_of("True and false statements", rows, columns)
+    return [Heading("True and false statements", level=3), table] if rows else []
+
+
+def _said(counts: Mapping[Said, int]) -> str:
+    return " / ".join(count(counts.get(said, 0)) for said in get_args(Said))
+
+
+def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
+    """Return how many statements each judge found no support for, or steps at fault, and the first of them.
+
+    Of contexts none is shown: their beginnings say little. Nothing where no judge gave verdicts.
+    """
+    several = len({metric.system for metric in metrics}) > 1
+    blocks: dict[str, list[Block]] = {"Statements without support": [], "Steps that are not right": []}
+    for metric in metrics:
+        system = f", {metric.system}" if several else ""
+        for one in metric.unsupported:
+            of_steps = "step" in one.of
+            if of_steps and not one.n_unsupported:
+                continue
+            lines = blocks["Steps that are not right" if of_steps else "Statements without support"]
+            lines.append(Paragraph(f"  {judge_name(metric)}{system}: {_n_unsupported(one)}"))
+            first = () if one.of == "contexts" else one.first
+            lines += [Paragraph(_statement(*pair), tone="muted") for pair in first]
+    return [block for head, lines in blocks.items() if lines for block in (Heading(head, level=3), *lines)]
+
+
+def _n_unsupported(one: Unsupported) -> str:
+    what, of, rest = TAKEN_FROM[one.of].partition(" of ")
+    things = f"{plural(one.n, what)}{of}{rest}"
+    return f"{count(one.n_unsupported)} of {things} {LACKING[one.of]} ({plural(one.n_rows, 'answer')})"
+
+
+def _statement(question_id: str, statement: str) -> str:
+    lead = f"    {_short(question_id, LONGEST_ID)}: "
+    return lead + _short(statement, WIDTH - len(lead))
+
+
+def _short(text: str, length: int) -> str:
+    return one_line(CONTROL.sub(" ", text), length)
+
+
+def asked_lines(summary: RunSummary) -> str:
+    """Return what a terminal says last: what cascades have saved, and what was asked and what it cost."""
+    calls = summary.calls
+    asked = "No model was called."
+    if calls.made + calls.from_ledger:
+        models = ", ".join(f"{role} {model}" for role, model in summary.models.items())
+        failed = f" ({statuses(calls.failed)})" if calls.failed else ""
+        asked = (
+            f"Models: {models or 'none'}\nCalls: {calls_line(calls)}{failed}\n"
+            f"Tokens: {tokens_line(calls)}. Cost: {cost(calls)}."
+        )
+    return "\n\n".join([*map(savings_line, summary.cascades), asked])

@@ -1,0 +1,271 @@
+"""`ragstone judges`: which there are, what one sends, a new one, a first try, a draft, a fitted cascade."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.kernel.config import shipped
+from ragstone.kernel.console.asking import Asking, asks_models
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import AsJson, Force, Model
+from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragstone.features.judges.testing import JudgeTest, ShownTrial
+    from ragstone.kernel.judging import Judge
+
+NAME = '"NAME"'  # stands in the starting files for the judge's name
+FUNCTION = "function"
+
+Named = Annotated[
+    str, typer.Argument(help="Judge: a name or a .toml file, with options if needed: rubric@shots=2.")
+]
+Kind = Annotated[str, typer.Option("--kind", help="What kind of judge: rubric, boolean, percentage, ...")]
+
+
+def list_(*, json: AsJson = False) -> None:
+    """List the judges that come with Ragstone.
+
+    Examples:
+
+    - `ragstone judges list`
+    - `ragstone judges list --json`
+    """
+    from ragstone.kernel.judging import judge_names, load_judge
+
+    found = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
+    if json:
+        show_json([_line(judge) for judge in found])
+    else:
+        show(_table(found))
+
+
+def show_(name: Named, *, json: AsJson = False) -> None:
+    """Show a judge's settings, and the prompt that it sends for an example row.
+
+    Of one that names Python code the code is shown, and none of it is run.
+
+    Examples:
+
+    - `ragstone judges show correctness`
+    - `ragstone judges show my-judge.toml`
+    """
+    from ragstone.features.judges.code import code_of
+    from ragstone.features.judges.testing import prompts_of
+    from ragstone.kernel.judging import load_judge
+    from ragstone.kernel.judging.judge import every_key
+    from ragstone.kernel.judging.statements import StatementsJudge
+
+    if code := code_of(name):
+        if json:
+            show_json({"judge": code.keys, "code": code.places})
+        else:
+            typer.echo("\n".join(code.lines))
+        return
+    judge = load_judge(name)
+    prompts = prompts_of(judge)
+    if json:
+        show_json({"judge": every_key(judge), "metrics": judge.metrics, "prompts": prompts})
+        return
+    typer.echo("\n".join(_facts(judge)))
+    _show_prompts(prompts)
+    if judge.needs_model and not prompts:
+        say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
+    if isinstance(judge, StatementsJudge):
+        say("What the second call is shown of the first one's reply is made up.")
+
+
+def new(
+    file: Annotated[
+        Path, typer.Argument(help="The file to write; its name is the judge's: tone.toml, or tone.py.")
+    ],
+    *,
+    kind: Kind = "boolean",
+    force: Force = False,
+) -> None:
+    """Write a commented judge file to start from; it is valid as it is.
+
+    A name that ends in .py makes a judge in Python; --kind function adds a .toml file beside it.
+
+    Examples:
+
+    - `ragstone judges new tone.toml`
+    - `ragstone judges new tone.toml --kind rubric`
+    """
+    from ragstone.kernel.errors import ConfigError
+    from ragstone.kernel.judging import parse_judge
+    from ragstone.kernel.tables.writing import check_place
+
+    if file.suffix not in (".toml", ".py"):
+        raise ConfigError(f"{file}: a judge's file ends in .toml. Write e.g. {file.stem or 'mine'}.toml.")
+    kind = FUNCTION if file.suffix == ".py" else kind
+    text = (
+        _starting_text(kind)
+        .replace(NAME, f'"{file.stem}"')
+        .replace("NAME.py:NAME", f"{file.stem}.py:{file.stem}")
+    )
+    parse_judge(text, file)  # a name that is none is told before anything is written
+    texts = {file: text} if file.suffix == ".toml" else {}
+    if kind == FUNCTION:
+        texts[file.with_suffix(".py")] = _starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
+    for one in texts:
+        check_place(one, force)
+    for one, written in texts.items():
+        one.write_text(written, encoding="utf-8")
+    made = " and ".join(map(str, texts))
+    asked = (
+        f"{file} --model MODEL"
+        if kind != FUNCTION
+        else f"{file.with_suffix('.py')}:{file.stem} answers.jsonl"
+    )
+    say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {asked}")
+
+
+@reads_rows
+@asks_models("trust", without=("deadline", "forecast", "yes", "force", "strict"))
+def try_out(
+    name: Named,
+    answers: Annotated[Path | None, typer.Argument(help="An answer sheet to judge as well.")] = None,
+    *,
+    model: Model = None,
+    asking: Asking,
+) -> None:
+    """Check a judge's file, and try it on its examples, on easy rows, and on an answer sheet.
+
+    Each example is left out of the prompt while it is judged. Easy rows (a right, a wrong, a refusing and an
+    empty answer) are judged if the metric implies what to expect. Without --model, only the file is checked.
+    Exit code 5: something could not be scored; 1: an easy row was judged wrongly.
+
+    Examples:
+
+    - `ragstone judges test tone.toml`
+    - `ragstone judges test tone.toml answers.jsonl --model openai/gpt-4o-mini`
+    """
+    from ragstone.features.judges.testing import prompts_of, try_judge
+    from ragstone.kernel.config import choose
+    from ragstone.kernel.judging import load_judge
+    from ragstone.kernel.judging.leaves import asks_default
+    from ragstone.kernel.records import Answer
+    from ragstone.kernel.tables import read_rows
+
+    judge = load_judge(name)
+    sheet = list(read_rows(answers, Answer)) if answers else []
+    settings = choose(asking.settings(), "judge", model=model)
+    if model is None and asks_default(judge):
+        prompts = prompts_of(judge)
+        if asking.json:
+            show_json({"judge": judge.name, "prompts": prompts})
+        else:
+            _show_prompts(prompts)
+        say(f"The file of {judge.name} is sound. To try it: ragstone judges test {name} --model MODEL")
+        return
+    tried = try_judge(judge, settings, sheet, asking.session)
+    if asking.json:
+        show_json(tried)
+    else:
+        _show_test(tried)
+    if tried.unscored or tried.wrong:
+        raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
+
+
+def _starting_text(kind: str) -> str:
+    """Return the starting file of a kind. Raises ConfigError for an unknown one."""
+    from ragstone.kernel.errors import ConfigError, nearest
+    from ragstone.kernel.judging.judge import KINDS
+
+    if kind not in KINDS:
+        raise ConfigError(f"--kind {kind!r}. {nearest(kind, KINDS)}")
+    return _starter(f"{kind}.toml")
+
+
+def _starter(name: str) -> str:
+    return shipped("ragstone.kernel.console", "starter_files", "judges", name).read_text("utf-8")
+
+
+def _line(judge: "Judge") -> dict[str, object]:
+    return {
+        "name": judge.name,
+        "kind": judge.kind,
+        "metric": judge.measures,
+        "reads": judge.inputs,
+        "scale": judge.scale,
+        "needs_model": judge.needs_model,
+    }
+
+
+def _table(found: "list[Judge]") -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("judge", "kind", "metric", "reads", "scale", "model"):
+        table.add_column(head, overflow="fold")
+    for judge in found:
+        model = "asks one" if judge.needs_model else "none"
+        reads = ", ".join(judge.inputs)
+        table.add_row(judge.name, judge.kind, judge.measures, reads, _scale(judge), model)
+    return table
+
+
+def _scale(judge: "Judge") -> str:
+    return f"{judge.scale[0]:g} to {judge.scale[1]:g}"
+
+
+def _facts(judge: "Judge") -> list[str]:
+    """Return what the file says, a line for each fact."""
+    from ragstone.kernel.judging.judge import every_key
+
+    says, only = every_key(judge), "only with @criteria=all, "
+    optional = getattr(judge, "optional", ())
+    facts = {
+        "judge": f"{judge.name}, version {judge.version}",
+        "kind": judge.kind,
+        "metrics": ", ".join(judge.metrics),
+        "reads": ", ".join(judge.inputs),
+        "scale": _scale(judge),
+        "criteria": ", ".join(
+            f"{one['name']} ({only if one['name'] in optional else ''}weight {one['weight']:g})"
+            for one in says["criteria"]
+        ),
+        "labels": ", ".join(f"{label} = {score:g}" for label, score in (says["labels"] or {}).items()),
+        "members": ", ".join(member["judge"] for member in says["members"]),
+        "measure": says["measure"] or "",
+        "calls": says.get("call", ""),
+        "prompts": ", ".join(says["prompts"]),
+        "examples": f"{len(judge.shown)} shown of {len(says['examples'])}" if says["examples"] else "",
+        "samples": f"{says['samples']} at temperature {says['temperature'] or 0:g}"
+        if says["samples"] > 1
+        else "",
+        "source": judge.source,
+        "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
+    }
+    return [f"{head:9} {told}" for head, told in facts.items() if told]
+
+
+def _show_prompts(prompts: "list[ShownTrial]") -> None:
+    for number, prompt in enumerate(prompts, 1):
+        for message in prompt.messages:
+            # Not by rich, which would break its lines: this is what the model gets.
+            typer.echo(f"\n--- call {number}, {message['role']}\n{message['content']}")
+
+
+def _show_test(tried: "JudgeTest") -> None:
+    from rich.table import Table
+
+    if not tried.rows:
+        say(
+            f"Nothing was tried: {tried.judge} has no examples, and what its metric makes of easy rows "
+            "is not known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
+        )
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("row", "metric", "expected", "given", "status", "reason"):
+        table.add_column(head, overflow="fold")
+    for row in tried.rows:
+        given = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
+        table.add_row(row.row, row.metric, row.expected or "", given, row.status, row.reason or "")
+    show(table)
+    counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
+    say(f"{tried.judge} by {tried.model}, {counts}")

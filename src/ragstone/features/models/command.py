@@ -1,0 +1,167 @@
+"""`ragstone models`: the providers and models that can be named, whose key is there, what each can do."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.kernel.console.options import AsJson, Config
+from ragstone.kernel.console.printing import show, show_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragstone.features.bench.suite.cards import SuiteCard
+    from ragstone.kernel.config import Price
+    from ragstone.kernel.llm.catalogue import GgufEntry, ModelCatalogue, ModelEntry, ProviderEntry
+
+PRICES = ("input", "cached", "cache_write", "output")  # as in the tables of ragstone.toml
+HINT = """\
+What a provider can do is taken from its documentation; a gap means unknown.
+List prices of a provider: ragstone models PROVIDER.
+What a model can really do: ragstone doctor --model NAME.
+What it is worth as a judge: ragstone bench judges --suite --model NAME."""
+
+
+def models(
+    provider: Annotated[
+        str | None, typer.Argument(help="Show the list prices of this provider's models.")
+    ] = None,
+    *,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """List the providers and models that you can use, which keys are set, and what each model can do.
+
+    Examples:
+
+    - `ragstone models`
+    - `ragstone models openai`
+    """
+    import msgspec
+
+    from ragstone.features.bench.suite.cards import known_cards
+    from ragstone.kernel.config import load_settings
+    from ragstone.kernel.errors import ModelError, nearest
+    from ragstone.kernel.llm.catalogue import list_models
+    from ragstone.kernel.records import NO_MODEL
+
+    settings = load_settings(config)
+    catalogue = list_models(settings)
+    if provider is None:
+        cards = [card for card in known_cards(settings.path(".ragstone")) if card.model != NO_MODEL]
+        if json:
+            show_json({**msgspec.structs.asdict(catalogue), "cards": cards})
+        else:
+            _show_all(catalogue, cards)
+        return
+    entries = {entry.name: entry for entry in catalogue.providers}
+    if provider not in entries:
+        raise ModelError(f"unknown provider {provider!r}. {nearest(provider, entries)}")
+    show_json(entries[provider]) if json else _show_one(entries[provider])
+
+
+def _show_all(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> None:
+    show(_table(["providers", ""], map(_provider_cells, catalogue.providers)), "", HINT, "")
+    if catalogue.models:
+        show(_table(["models of ragstone.toml", ""], map(_model_cells, catalogue.models)), "")
+    show(_table(["GGUF models, for this process", "", ""], map(_gguf_cells, catalogue.gguf)))
+    if catalogue.learnt:
+        learnt = [[name, f"{one.findings}; learnt {one.day}"] for name, one in catalogue.learnt.items()]
+        show("", _table(["learnt by asking them, kept for 30 days", ""], learnt))
+    if cards:
+        show("", _table(["measured as judges, on the touchstone suite", ""], map(_card_cells, cards)))
+
+
+def _show_one(entry: "ProviderEntry") -> None:
+    show(_table(["provider", ""], [_provider_cells(entry)]))
+    if not entry.prices:
+        show("", 'No list prices. Give price_usd_per_million in [models."NAME"] of ragstone.toml.')
+        return
+    sources = list(dict.fromkeys(price.source for price in entry.prices))
+    rows = [
+        [
+            f"{entry.name}/{price.model}",
+            *(_usd(getattr(price, name)) for name in PRICES),
+            f"[{sources.index(price.source) + 1}] {price.read}",
+        ]
+        for price in entry.prices
+    ]
+    show("", _table(["USD a million tokens", *PRICES, "source, read on"], rows), "")
+    for number, source in enumerate(sources, 1):
+        typer.echo(f"[{number}] {source}")  # not by rich, which would break a long line
+
+
+def _provider_cells(entry: "ProviderEntry") -> list[str]:
+    days = {str(price.read) for price in entry.prices}
+    prices = f"{len(entry.prices)} list prices, read {max(days)}" if days else ""
+    lines = [[entry.title, _key(entry), _address(entry)], [" ".join(entry.can), prices]]
+    return [f"{entry.name}/MODEL", "\n".join("; ".join(filter(None, parts)) for parts in lines).strip()]
+
+
+def _key(entry: "ProviderEntry") -> str:
+    if entry.key is not None:
+        return f"{entry.key} is set"
+    if not entry.needs_key:
+        return "no key needed"
+    return f"set {' or '.join(entry.keys)}" if entry.keys else "key: that of PROVIDER"
+
+
+def _address(entry: "ProviderEntry") -> str:
+    if entry.address is not None:
+        return entry.address
+    return f"set {' or '.join(entry.address_variables)}" if entry.address_variables else ""
+
+
+def _model_cells(entry: "ModelEntry") -> list[str]:
+    settings = [
+        entry.address,
+        entry.key and f"{'key' if entry.key_found else 'no key'} in {entry.key}",
+        None if entry.temperature is None else f"temperature {entry.temperature:g}",
+        None if entry.reasoning_tokens is None else f"reasoning_tokens {entry.reasoning_tokens:,}",
+        _price(entry.price),
+    ]
+    probed = f"probed {entry.probe.day}: {entry.probe.findings}" if entry.probe else "not probed"
+    return [entry.model, "\n".join(["; ".join(filter(None, settings)), probed])]
+
+
+def _price(price: "Price | None") -> str:
+    from ragstone.kernel.llm.providers import read_on
+
+    if price is None:
+        return "price unknown"
+    if price.input == price.output == 0:
+        return "costs nothing"
+    known = [(name, getattr(price, name)) for name in PRICES]
+    told = ", ".join(f"{name} {amount:g}" for name, amount in known if amount is not None)
+    day = read_on(price)
+    return f"USD a million tokens: {told}" + (f" (list price of {day})" if day else "")
+
+
+def _gguf_cells(entry: "GgufEntry") -> list[str]:
+    size = "not installed" if entry.n_bytes is None else f"{entry.n_bytes / 1e6:,.0f} MB"
+    return [entry.model, size, entry.install or entry.path or ""]
+
+
+def _card_cells(card: "SuiteCard") -> list[str]:
+    from ragstone.features.bench.suite.words import FIT
+    from ragstone.kernel.document.numbers import with_ends
+
+    kinds = (f"{one.kind} {with_ends(one.found)}" for one in card.kinds if one.found)
+    told = f"{card.judge}: {FIT[card.better_than_baseline]}; {', '.join(kinds)}; {card.n_rows:,} rows"
+    return [card.model, told]
+
+
+def _usd(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:g}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in heads:
+        table.add_column(head, overflow="fold", justify="right" if head in PRICES else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table

@@ -1,0 +1,57 @@
+"""A file of judgements that is in no run -> one page of them, as far as judgements alone tell."""
+
+from pathlib import Path
+from shlex import quote
+
+from ragstone.features.report.page import render_run
+from ragstone.kernel.document.html import put_page
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging import summarise
+from ragstone.kernel.judging.savings import cascade_savings
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.runs.run import Run, by_question
+from ragstone.kernel.stages.notes import judgements_alone
+from ragstone.kernel.tables import read_rows
+
+
+def write_bare_report(path: Path, *, bounds: bool = False) -> Path:
+    """Write the page of a file of judgements beside it, as NAME.html; return its path.
+
+    bounds: as of render_run. Raises DataError.
+    """
+    return put_page(path.with_suffix(".html"), render_run(bare_run(path), bounds=bounds))
+
+
+def bare_run(path: Path, sheet: Path | None = None) -> Run:
+    """Return the run of a file of judgements, with the answers of a sheet. Raises DataError."""
+    try:
+        judgements = list(read_rows(path, Judgement))
+    except DataError:
+        if _is_sheet(path):
+            raise DataError(
+                f"{path} holds answers without judgements. Judge them first: "
+                f"ragstone judge {quote(str(path))} --judge right --judge grounding"
+            ) from None
+        raise
+    if not judgements:
+        raise DataError(f"{path}: the file holds no judgements. Name one that `ragstone judge` wrote.")
+    summary = judgements_alone(path.stem, summarise(judgements), cascade_savings(judgements))
+    return Run(
+        summary=summary,
+        manifest=None,
+        questions={},
+        rankings={},
+        answers=by_question(read_rows(sheet, Answer) if sheet else ()),
+        judgements=by_question(judgements),
+        chunks={},
+        titles={},
+        evidence={},
+    )
+
+
+def _is_sheet(path: Path) -> bool:
+    """Return whether a file begins with an answer."""
+    try:
+        return next(iter(read_rows(path, Answer)), None) is not None
+    except DataError:
+        return False

@@ -1,0 +1,241 @@
+"""A summary -> the three answers that a reader looks for first, in words and numbers."""
+
+import msgspec
+
+from ragstone.features.agree.corrected_words import corrected_of
+from ragstone.features.blame import words as blame
+from ragstone.features.blame.words import BlameSummary
+from ragstone.kernel.agreement.card import ReportCard, is_useless
+from ragstone.kernel.agreement.corrected_mean import people_would_give
+from ragstone.kernel.document.blocks import Figure, HeadlineFinding
+from ragstone.kernel.document.numbers import count, number, with_level
+from ragstone.kernel.judging.summary import MetricSummary
+from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.runs.causes import FoundAndRight, SystemBlame
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.wording import (
+    card_of,
+    denominator,
+    doubt,
+    failures,
+    judge_name,
+    measured,
+    plural,
+    rivals,
+    scale,
+)
+
+HEADLINE_METRICS = ("correctness", "claims", "faithfulness")  # the first that was judged leads
+HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")
+SHOWN_FIGURES = 3
+ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))  # of a page
+
+
+def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[HeadlineFinding]:
+    """Return the answers to: is it right? what is to blame? how far can the judge be trusted?
+
+    blamed: where the lost points went, if `ragstone blame` has said it.
+    """
+    wrong = _assigned(blamed) if blamed and blamed.systems else _blame(summary)
+    found = [_right(summary), wrong, _trust(summary)]
+    return [
+        msgspec.structs.replace(one, anchor=anchor, link=link)
+        for one, (anchor, link) in zip(found, ANCHORS, strict=True)
+    ]
+
+
+def headlines(summary: RunSummary) -> list[MetricSummary]:
+    """Return one mean for each system: that of the metric that says most, by a language model if by any.
+
+    A model that was measured and is no better than its baseline leads only where nothing else is left.
+    """
+    return [
+        min((m for m in summary.metrics if m.system == system), key=lambda m: _headline_order(m, summary))
+        for system in dict.fromkeys(metric.system for metric in summary.metrics)
+    ]
+
+
+def common_headline(summary: RunSummary) -> MetricSummary | None:
+    """Return a mean of the judge that says most of those that scored every system; None where there is none.
+
+    The order is that of headlines; the mean is that of the first system.
+    """
+    systems = {metric.system for metric in summary.metrics}
+    scored: dict[tuple[str, str, str], list[MetricSummary]] = {}
+    for metric in summary.metrics:
+        if metric.estimate is not None:
+            scored.setdefault((metric.judge, metric.metric, metric.model), []).append(metric)
+    firsts = [found[0] for found in scored.values() if {one.system for one in found} == systems]
+    return min(firsts, key=lambda metric: _headline_order(metric, summary), default=None)
+
+
+def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, bool, bool, int]:
+    known = metric.metric in HEADLINE_METRICS
+    place = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)
+    return metric.estimate is None, is_useless(metric, summary.cards), metric.model == NO_MODEL, place
+
+
+def _right(summary: RunSummary) -> HeadlineFinding:
+    leads = _best_first(headlines(summary), summary)
+    several = len(leads) > 1
+    figures = [_mean_figure(lead, several, summary.bounds_from) for lead in leads[:SHOWN_FIGURES]]
+    more = len(leads) - len(figures)
+    below = f"{plural(more, 'further system')} below." if more else ""
+    sentences = list(dict.fromkeys(_weight(lead, summary) for lead in leads))
+    sentences += [_corrected(lead, summary, several) for lead in leads[:SHOWN_FIGURES]]
+    if not leads:
+        sentences.append("No judge has judged the answers.")
+    return HeadlineFinding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
+
+
+def _best_first(leads: list[MetricSummary], summary: RunSummary) -> list[MetricSummary]:
+    """Return the means in the order of the leaderboard, those of systems that have no place there last."""
+    places = {row.system: row.place for row in summary.systems.standings} if summary.systems else {}
+    return sorted(leads, key=lambda metric: places.get(metric.system, len(places) + 1))
+
+
+def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str:
+    mean = corrected_of(metric, summary)
+    if mean is None:
+        return ""
+    return (f"{mean.system}: " if several else "") + people_would_give(mean)
+
+
+def _mean_figure(metric: MetricSummary, several: bool, least: float) -> Figure:
+    label = f"{judge_name(metric)}, {scale(metric)}" if metric.scale else judge_name(metric)
+    others = failures(metric, least)
+    return Figure(
+        label=f"{metric.system}: {label}" if several else label,
+        value=number(metric.estimate.value) if metric.estimate else "no score",
+        interval=with_level(metric.estimate),
+        rests_on=denominator(metric) + (f"; {others}" if others else ""),
+    )
+
+
+def _weight(metric: MetricSummary, summary: RunSummary) -> str:
+    """Return what the judge behind a headline is worth, in one sentence."""
+    if metric.model == NO_MODEL:
+        beaten = [
+            m.judge
+            for m in summary.metrics
+            if m.metric == metric.metric and m.model != NO_MODEL and is_useless(m, summary.cards)
+        ]
+        instead = f" It replaces {beaten[0]}, which is no better than its baseline." if beaten else ""
+        return f"{metric.judge} calls no language model: it is a baseline, not a verdict.{instead}"
+    card = card_of(metric, summary)
+    if card is None:
+        return f"Judged by {metric.model}, which nobody has compared with people on this task."
+    if doubt(card):
+        return f"Judged by {metric.model}, which is {doubt(card)} here: do not rely on it alone."
+    return f"Judged by {metric.model}; its agreement with people is below."
+
+
+def _assigned(blamed: BlameSummary) -> HeadlineFinding:
+    """Return the component that has to answer for most lost points, of each system."""
+    several = len(blamed.systems) > 1
+    shown = blamed.systems[:SHOWN_FIGURES]
+    sentences = [
+        f"{row.system}: {said}" if several else said
+        for row in shown
+        for said in (blame.outcome(row), blame.worth(row))
+        if said
+    ]
+    return HeadlineFinding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
+
+
+def _share_figure(row: SystemBlame, several: bool) -> Figure:
+    most = blame.shown_shares(row)[0]
+    lost = row.n_lost + row.n_hidden
+    label = f"of the lost points: {most.component}" if lost else "points lost"
+    return Figure(
+        label=f"{row.system}: {label}" if several else label,
+        value=f"{count(most.n)} of {count(lost)}" if lost else "0",
+        interval=blame.share_range(most) if lost else "",
+        rests_on=plural(row.n_counted, "question"),
+    )
+
+
+def _blame(summary: RunSummary) -> HeadlineFinding:
+    several = len(summary.blame) > 1
+    figures = [_retrieval_figure(row) for row in summary.retrieval if row.measures]
+    figures = figures or [_blame_figure(row, several) for row in summary.blame]
+    sentences = [_blame_sentence(row, several) for row in summary.blame]
+    if any(row.found_wrong + row.missed_wrong for row in summary.blame):
+        sentences.append("`ragstone blame` asks the model again and names the cause of each.")
+    if not figures:
+        sentences = [
+            "The questions do not name the documents that hold their answers, or there are no rankings and "
+            "no contexts. Add document_ids to questions.jsonl, and rankings, or contexts to the answers."
+        ]
+    return HeadlineFinding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
+
+
+def _retrieval_figure(row: RetrievalSummary) -> Figure:
+    name = next((name for name in HEADLINE_MEASURES if name in row.measures), next(iter(row.measures)))
+    kind, _, k = name.partition("@")
+    finds = f"finds a relevant document in its first {k}" if k != "1" else "puts a relevant document first"
+    return Figure(
+        label=f"{row.retriever} {finds}" if kind == "hit" else f"{name} of {row.retriever}",
+        value=number(row.measures[name].value),
+        interval=with_level(row.measures[name]),
+        rests_on=measured(row),
+    )
+
+
+def _blame_figure(row: FoundAndRight, several: bool) -> Figure:
+    n_wrong, n_right = row.found_wrong + row.missed_wrong, row.found_right + row.missed_right
+    label = "wrong answers that had a relevant document"
+    left_out = f"; {count(row.n_left_out)} left out" if row.n_left_out else ""
+    return Figure(
+        label=f"{row.system}: {label}" if several else label,
+        value=f"{count(row.found_wrong)} of {count(n_wrong)}",
+        interval="",
+        rests_on=plural(n_wrong + n_right, "answer") + left_out,
+    )
+
+
+def _blame_sentence(row: FoundAndRight, several: bool) -> str:
+    n_wrong = row.found_wrong + row.missed_wrong
+    whose = f"{row.system}: of" if several else "Of"
+    if not n_wrong:
+        counted = f"{whose} {plural(row.found_right + row.missed_right, 'answer')} counted"
+        if row.model == NO_MODEL:
+            return f"{counted}, {row.judge} takes none for wrong; it is a baseline without a language model."
+        return f"{counted}, {row.judge} found none wrong."
+    return (
+        f"{whose} {plural(n_wrong, 'wrong answer')}, {count(row.found_wrong)} had a relevant document among "
+        f"the contexts (the prompt or the model is to blame) and {count(row.missed_wrong)} had none "
+        "(the retriever)."
+    )
+
+
+def _trust(summary: RunSummary) -> HeadlineFinding:
+    question = "How far can the judge be trusted?"
+    leads = [card_of(metric, summary) for metric in headlines(summary) if metric.model != NO_MODEL]
+    others = sorted(summary.cards, key=lambda card: card.model == NO_MODEL)
+    cards = [card for card in leads if card] or others
+    if not cards:
+        return HeadlineFinding(question, [], [_not_measured(summary)])
+    figures = [_card_figure(card) for card in cards[:1] if card.agreement]
+    return HeadlineFinding(question, figures, [cards[0].verdict])
+
+
+def _card_figure(card: ReportCard) -> Figure:
+    name, estimate = next(iter(card.agreement.items()))
+    return Figure(
+        label=f"{judge_name(card)}: {name} with people",
+        value=number(estimate.value),
+        interval=with_level(estimate),
+        rests_on="; ".join(filter(None, [plural(card.n, "labelled answer"), rivals(card)])),
+    )
+
+
+def _not_measured(summary: RunSummary) -> str:
+    """Return why there is no report card, and how to get one."""
+    if all(metric.model == NO_MODEL for metric in summary.metrics):
+        return "No language model judged, and the baselines were not compared with people."
+    return (
+        "There are no labels by people. Label some answers, then run `ragstone agree judgements.jsonl "
+        "labels.jsonl`."
+    )

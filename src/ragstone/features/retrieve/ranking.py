@@ -1,0 +1,245 @@
+"""`ragstone retrieve`: the retriever that the settings declare, or rankings made elsewhere, measured."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.retrieve.failed import FailedQuestion, failed_questions
+from ragstone.kernel.config import Settings
+from ragstone.kernel.dataset.placing import place_evidence
+from ragstone.kernel.engine.digests import made_from
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.mapping import on_cluster
+from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.records import Document, Question, Ranking
+from ragstone.kernel.retrieval.evaluate import measure_queries, summarise_queries
+from ragstone.kernel.retrieval.informative import score_quality
+from ragstone.kernel.retrieval.measures import Grades
+from ragstone.kernel.retrieval.relevance import check_ids_meet, missing_documents, same_documents
+from ragstone.kernel.retrieval.search import build_search
+from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.retrieval.trec import label_questions, read_qrels, read_trec_run, write_trec_run
+from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
+from ragstone.kernel.stages.forecasting import sample_of
+from ragstone.kernel.stages.given import asked_questions
+from ragstone.kernel.stages.notes import (
+    duplicate_notes,
+    evidence_notes,
+    plain_notes,
+    ranking_notes,
+    too_few_chunks,
+)
+from ragstone.kernel.stages.retrieve import rank_on_cluster, rank_questions, retriever_deps
+from ragstone.kernel.tables import check_output, check_place, read_rows, write_rows
+from ragstone.kernel.tables.storage import Place, local_path
+
+KS = (1, 3, 5, 10)
+ROWS = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"})
+
+
+class RetrieveSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone retrieve` found out.
+
+    failed: questions without a relevant document at rank 1, the worst first. missing_documents: question id
+    -> relevant documents that the corpus lacks. output: the file of rankings;
+    None where they came from a file. notes: what a reader must know, in sentences.
+    """
+
+    retrieval: RetrievalSummary
+    failed: list[FailedQuestion]
+    missing_documents: dict[str, list[str]]
+    n_rankings: int
+    notes: list[str]
+    calls: Calls
+    output: str | None = None
+
+
+def rank_to_file(
+    settings: Settings,
+    output: Place,
+    *,
+    chunks: Path | None = None,
+    qrels: Path | None = None,
+    trec: Path | None = None,
+    how: SessionOptions = PLAIN,
+    force: bool = False,
+) -> RetrieveSummary:
+    """Rank by the retriever that the settings declare, into a file, and return the measures.
+
+    chunks: a file of chunks, in place of cutting documents. qrels: what is relevant, in place of what the
+    questions name. trec: a TREC run file to be written too. Raises ConfigError, DataError, ModelError.
+    """
+    check_output(output, force)
+    _check_trec(trec, output, force)
+    questions = asked_questions(settings)
+    grades = _grades(qrels, questions)
+
+    async def work() -> RetrieveSummary:
+        async with open_session(settings, how) as session:
+            corpus = await _corpus_on(session, chunks)
+            check_ids_meet(_relevant(questions, grades), _known(corpus))
+            declared = settings.retrieve
+            began = time.perf_counter()
+            if on_cluster(session):  # each worker has an index, and builds it while it searches
+                index_s, indexed = None, began
+                rankings = await rank_on_cluster(
+                    questions, corpus.chunks, session, corpus.documents, declared
+                )
+            else:
+                deps = retriever_deps(session, corpus.documents)
+                search = await build_search(declared.retriever, corpus.chunks, deps)
+                indexed = time.perf_counter()
+                index_s = indexed - began
+                rankings = await search(questions, declared.k)
+            searched = time.perf_counter()
+        sources = [settings.path(one) for one in (settings.questions.path, *settings.documents.paths) if one]
+        made = made_from(settings, "retrieve", [*sources, *([chunks] if chunks else [])])
+        write_rows(output, rankings, Ranking, force=force, made_from=made)
+        if trec:
+            write_trec_run(trec, rankings)
+        summary = _summarise(settings, rankings, questions, corpus, grades, session.calls())
+        few = too_few_chunks(len(corpus.chunks), declared.k)
+        timed = msgspec.structs.replace(summary.retrieval, index_s=index_s, search_s=searched - indexed)
+        return msgspec.structs.replace(
+            summary, retrieval=timed, output=str(output), notes=[*summary.notes, *few]
+        )
+
+    return run_sync(work())
+
+
+def measure_rankings(
+    settings: Settings,
+    rankings: Path,
+    *,
+    chunks: Path | None = None,
+    qrels: Path | None = None,
+    trec: Path | None = None,
+    k: int | None = None,
+    force: bool = False,
+) -> RetrieveSummary:
+    """Return the measures of rankings made elsewhere: rows, or a TREC run file, by the ending of the name.
+
+    k: only so many places of each. Documents and chunks are not needed; where the settings name some, they
+    tell which relevant documents are missing. Raises ConfigError and DataError.
+    """
+    _check_trec(trec, rankings, force)
+    given = list(read_rows(rankings, Ranking)) if rankings.suffix in ROWS else read_trec_run(rankings)
+    if not given:
+        raise DataError(
+            f"{rankings}: the file holds no rankings. Check that the step that wrote it has finished."
+        )
+    cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in given]
+    questions = asked_questions(settings)
+    grades = _grades(qrels, questions)
+    if trec:
+        write_trec_run(trec, cut)
+    corpus = corpus_of(settings, chunks)
+    asked = {question.id for question in questions}
+    if settings.questions.limit:
+        cut = [ranking for ranking in cut if ranking.question_id in asked]
+    return _summarise(settings, cut, questions, corpus, grades, Calls())
+
+
+def _check_trec(path: Path | None, rankings: Place, force: bool) -> None:
+    """Raise DataError where a TREC run file may not be written, and where it would replace the rankings."""
+    if path is None:
+        return
+    if path.resolve() == local_path(rankings).resolve():
+        raise DataError(f"{path}: --trec names the file of the rankings. Give it another name.")
+    check_place(path, force)
+
+
+def _grades(qrels: Path | None, questions: Sequence[Question]) -> Mapping[str, Grades] | None:
+    """Return what a qrels file says, None without one. Raises DataError if it names none of the questions."""
+    if qrels is None:
+        return None
+    grades = read_qrels(qrels)
+    if not any(question.id in grades for question in questions):
+        named = f"it names e.g. {next(iter(grades))!r}" if grades else "it is empty"
+        asked = f", and they have ids such as {questions[0].id!r}" if questions else ""
+        raise DataError(
+            f"{qrels}: none of the questions is in it: {named}{asked}. Give the qrels of these questions."
+        )
+    return grades
+
+
+async def _corpus_on(session: Session, chunks: Path | None) -> ChunkedCorpus:
+    """Return what corpus_of returns, by the engine of the session."""
+    if chunks is None:
+        return await corpus_on(session)
+    return corpus_of(session.settings, chunks, session.embedder)
+
+
+def _summarise(
+    settings: Settings,
+    rankings: Sequence[Ranking],
+    questions: Sequence[Question],
+    corpus: ChunkedCorpus,
+    grades: Mapping[str, Grades] | None,
+    calls: Calls,
+) -> RetrieveSummary:
+    k = settings.retrieve.k
+    lengths = {document.id: len(document.text) for document in corpus.documents}
+    key = settings.documents.copies
+    same = same_documents(corpus.documents, key)
+    placed = place_evidence(questions, corpus.documents)
+    queries = measure_queries(
+        rankings,
+        placed.questions,
+        ks=sorted({*KS, k}),
+        qrels=grades,
+        same=same,
+        lengths=lengths,
+        unplaced=placed.unplaced,
+    )
+    scores = score_quality(
+        rankings,
+        placed.questions,
+        queries,
+        qrels=grades,
+        same=same,
+        unplaced=placed.unplaced,
+        seed=settings.run.seed,
+    )
+    missing = missing_documents(_relevant(questions, grades), _known(corpus)) if corpus.chunks else {}
+    return RetrieveSummary(
+        retrieval=msgspec.structs.replace(
+            summarise_queries(queries, questions, seed=settings.run.seed), scores=scores
+        ),
+        failed=failed_questions(queries, questions, rankings, grades),
+        missing_documents=missing,
+        n_rankings=len(rankings),
+        notes=[
+            *plain_notes([], skipped=corpus.skipped, missing=missing),
+            *evidence_notes(placed),
+            *duplicate_notes(corpus.duplicates, settings.documents.duplicates),
+            *ranking_notes(rankings, questions, settings.retrieve),
+        ],
+        calls=calls,
+    )
+
+
+def _relevant(questions: Sequence[Question], grades: Mapping[str, Grades] | None) -> Sequence[Question]:
+    return questions if grades is None else label_questions(questions, grades)
+
+
+def _known(corpus: ChunkedCorpus) -> Sequence[Document]:
+    """Return the documents; those that a file of chunks names, where there is nothing else."""
+    names = dict.fromkeys(chunk.document_id for chunk in corpus.chunks)
+    return corpus.documents or [Document(id=name, text="") for name in names]
+
+
+def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forecast:
+    """Return what rerankers would ask. Raises what rank_to_file raises before a call."""
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        questions, corpus = asked_questions(settings), corpus_of(settings, chunks, session.embedder)
+        sampled = sample_of(questions, forecaster)
+        await rank_questions(sampled, corpus.chunks, session, documents=corpus.documents)
+
+    return forecast_of(settings, work)

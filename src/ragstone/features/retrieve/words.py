@@ -1,0 +1,240 @@
+"""A retriever on a set of questions: what the terminal, the page of a run and a notebook show of it."""
+
+import msgspec
+
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Dots,
+    Heading,
+    Made,
+    Paragraph,
+    ReportDocument,
+    SurfacePart,
+    Table,
+    dot,
+    estimated,
+    table_of,
+)
+from ragstone.kernel.document.numbers import count, interval, number, with_ends
+from ragstone.kernel.retrieval.summary import GroupMeasures, RetrievalSummary, ScoreBin, ScoreQuality
+from ragstone.kernel.runs.run import SHOWN_RANKS
+from ragstone.kernel.runs.wording import measured, plural
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.version import __version__
+
+HEADLINES = ("hit@1", "recall@5", "mrr")  # shown of groups and batches
+DOTS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # that say most, in the chart of a notebook
+SHOWN_VALUES = 20
+
+
+def retrieval_document(row: RetrievalSummary) -> ReportDocument:
+    """Return what `ragstone retrieve` and a notebook show of one retriever."""
+    return ReportDocument(
+        title=f"{row.retriever}, measured on {measured(row)}",
+        kind="retriever",
+        about="",
+        version=__version__,
+        blocks=[*retrieval_blocks(row, "Interval"), *retrieval_dots([row])],
+    )
+
+
+def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
+    """Return the rank measures, first ranks and groups of a retriever, and what to know of them."""
+    rests_on = f"Measured on {measured(row)}. The longest ranking has {row.depth} results."
+    places = ", ".join(f"{place}: {count(n)}" for place, n in rank_bars(row) if n)
+    found = Paragraph(f"First relevant document at rank {places}.", where="terminal")
+    tables = [measures_table(row, list(row.measures), interval_head), _ranks(row)]
+    return [
+        Heading(f"Retriever {row.retriever}", level=3, where="page"),
+        Paragraph(rests_on, tone="muted", where="page"),
+        *([SurfacePart(tables, kind="split"), found] if row.measures else [Paragraph(_unmeasured(row))]),
+        *(block for grouping in groupings(row) for block in _grouping(row, grouping)),
+        *(score_blocks(row.retriever, row.scores) if row.scores else []),
+        *(Paragraph(remark) for remark in remarks(row)),
+    ]
+
+
+def measures_table(row: RetrievalSummary, names: list[str], interval_head: str) -> Table:
+    """Return a table of these measures, each with its interval."""
+
+    def fewer(name: str) -> str:
+        n = row.measures[name].n
+        return f"of {plural(n, 'question')}" if n != row.n_questions else ""
+
+    columns: list[Made[str]] = [
+        (Column("Measure", text=True, short=""), lambda name: Cell(name, fewer(name), short=f"  {name}")),
+        (Column("Mean", short="mean"), lambda name: Cell(number(row.measures[name].value), tone="strong")),
+        (
+            Column(interval_head, short="interval", ends=(0, 1)),
+            lambda name: Cell(interval(row.measures[name]), at=row.measures[name]),
+        ),
+        (Column("", text=True, where="terminal"), lambda name: Cell(fewer(name), tone="muted")),
+    ]
+    return table_of(f"Measures of {row.retriever}", names, columns, kind="")
+
+
+def _ranks(row: RetrievalSummary) -> Table:
+    bars = rank_bars(row)
+    most = max(n for _, n in bars) or 1
+    columns: list[Made[tuple[str, int]]] = [
+        (Column("Rank", text=True), lambda bar: bar[0]),
+        (Column("Questions", bars=True), lambda bar: Cell(count(bar[1]), share=bar[1] / most)),
+    ]
+    caption = "Rank of the first relevant document"
+    return table_of(caption, bars, columns, caption=caption, kind="bars", where="page")
+
+
+def _unmeasured(row: RetrievalSummary) -> str:
+    if row.n_questions:
+        return "Nothing to measure: the rankings are empty, so nothing was found for any question."
+    return "Nothing to measure: no question names its documents."
+
+
+def rank_bars(row: RetrievalSummary) -> list[tuple[str, int]]:
+    """Return (place of the first relevant document, questions): ten places, the rest together, and absent."""
+    ranks = [(int(rank), n) for rank, n in row.rank_histogram.items() if rank.isdecimal()]
+    bars = [(str(rank), n) for rank, n in ranks if rank <= SHOWN_RANKS]
+    deeper = [n for rank, n in ranks if rank > SHOWN_RANKS]
+    if deeper:
+        bars.append((f"{SHOWN_RANKS + 1} to {row.depth}", sum(deeper)))
+    return [*bars, ("absent", row.rank_histogram.get("absent", 0))]
+
+
+class Grouping(msgspec.Struct, frozen=True, kw_only=True):
+    """The groups that are shown: by what, value -> measures, and how many values more there are."""
+
+    by: str
+    groups: dict[str, GroupMeasures]
+    n_more: int
+
+
+def groupings(row: RetrievalSummary) -> list[Grouping]:
+    """Return the groups by language and by each tag, of many values those with the most questions.
+
+    A group that holds every question tells nothing that the means do not, and is not shown.
+    """
+    shown = []
+    for by, groups in [("language", row.by_lang), *row.by_tag.items()]:
+        if all(group.n_questions == row.n_questions for group in groups.values()):
+            continue
+        largest = sorted(groups, key=lambda value: -groups[value].n_questions)[:SHOWN_VALUES]
+        kept = {value: group for value, group in groups.items() if value in largest}
+        shown.append(Grouping(by=by, groups=kept, n_more=len(groups) - len(kept)))
+    return shown
+
+
+def _grouping(row: RetrievalSummary, grouping: Grouping) -> list[Block]:
+    """Return a line for each value: its questions, and a few measures with their intervals."""
+
+    def measure(name: str) -> Made[tuple[str, GroupMeasures]]:
+        return name, lambda group: _brief(group[1].measures[name])
+
+    columns: list[Made[tuple[str, GroupMeasures]]] = [
+        (Column("", text=True), lambda group: Cell(group[0], short=f"  {group[0]}")),
+        (Column("Questions", short="n"), lambda group: count(group[1].n_questions)),
+        *map(measure, headline_measures(row)),
+    ]
+    by = f"By {grouping.by}"
+    label = f"{row.retriever} by {grouping.by}"
+    more = f"And {plural(grouping.n_more, 'value')} more."
+    return [
+        table_of(label, grouping.groups.items(), columns, caption=by, kind=""),
+        *([Paragraph(more, tone="muted")] if grouping.n_more else []),
+    ]
+
+
+def _brief(estimate: Estimate) -> Cell:
+    value, ends = number(estimate.value), interval(estimate)
+    return Cell(value, ends, "strong", short=f"{value} {ends:>12}")
+
+
+def headline_measures(row: RetrievalSummary) -> list[str]:
+    """Return the measures that are shown of groups and batches: of HEADLINES those that were measured."""
+    return [name for name in HEADLINES if name in row.measures]
+
+
+def remarks(row: RetrievalSummary) -> list[str]:
+    """Return sentences on ties, what has no place, batches and times; none on what is absent."""
+    return [text for text in (_ties(row), _unplaced(row), _batches(row), _times(row)) if text]
+
+
+def score_blocks(retriever: str, scores: ScoreQuality) -> list[Block]:
+    """Return whether scores are informative: the AUC, the cut-off, and on a page the calibration curve."""
+    columns: list[Made[ScoreBin]] = [
+        (Column("Scores", text=True), lambda one: f"{one.low:.4g} to {one.high:.4g}"),
+        (Column("Relevant", beside="interval", ends=(0, 1)), lambda one: estimated(one.relevant, "strong")),
+        ("Passages", lambda one: count(one.relevant.n)),
+    ]
+    caption = f"{retriever}: share of relevant passages by score, from the lowest"
+    curve = table_of(caption, scores.bins, columns, caption=caption, kind="", where="page")
+    return [Paragraph(scores_told(scores)), *([curve] if scores.bins else [])]
+
+
+def scores_told(scores: ScoreQuality) -> str:
+    """Return in words how far scores tell relevant passages from others, and what a cut-off would save."""
+    if scores.auc is None:
+        return f"Whether the scores are informative cannot be told: {scores.why}."
+    said = f"Scores tell relevant passages from others with an AUC of {with_ends(scores.auc)}"
+    if scores.why:
+        return f"{said}: {scores.why}."
+    if scores.cutoff is None:
+        return f"{said}; no cut-off that keeps 95 % of the relevant ones drops any."
+    cut = scores.cutoff
+    return (
+        f"{said}. A cut-off at {cut.score:.4g} keeps {with_ends(cut.recall)} of the relevant ones and drops "
+        f"{with_ends(cut.dropped)} of {number(cut.passages)} passages a question: of those that stay "
+        f"{with_ends(cut.precision)} are relevant, {number(cut.precision_before.value)} without it. "
+        f"{plural(cut.n_lost, 'question')} would lose every relevant passage. It was chosen on these "
+        "questions."
+    )
+
+
+def _ties(row: RetrievalSummary) -> str:
+    if not row.n_tied:
+        return ""
+    return (
+        f"In {plural(row.n_tied, 'question')} a relevant document has the same score as another one; "
+        "if ties were ordered otherwise, the measures would differ."
+    )
+
+
+def _unplaced(row: RetrievalSummary) -> str:
+    if not row.n_unplaced:
+        return ""
+    return (
+        f"Not measured by characters: {plural(row.n_unplaced, 'question')}, because the evidence lies "
+        "outside its document or cannot be located in it, or a result does not give its position."
+    )
+
+
+def _batches(row: RetrievalSummary) -> str:
+    if row.batches is None or not row.batches.spread:
+        return ""
+    spread = row.batches.spread
+    of_each = [
+        f"{name} {' / '.join(map(number, (spread[name].low, spread[name].median, spread[name].high)))}"
+        for name in headline_measures(row)
+    ]
+    return (
+        f"{count(row.batches.n_spread)} batches of {plural(row.batches.size, 'question')}, "
+        f"lowest / median / highest: {'; '.join(of_each)}."
+    )
+
+
+def _times(row: RetrievalSummary) -> str:
+    times = {"Indexed": row.index_s, "searched": row.search_s}
+    told = ", ".join(f"{what} in {number(taken)} s" for what, taken in times.items() if taken is not None)
+    return f"{told[0].upper()}{told[1:]}." if told else ""
+
+
+def retrieval_dots(rows: list[RetrievalSummary]) -> list[Block]:
+    """Return a few rank measures of each retriever as the chart of a notebook."""
+    dots = [
+        dot(name, row.measures[name], row.retriever)
+        for row in rows
+        for name in (*DOTS, *row.measures)[: len(DOTS)]
+        if name in row.measures
+    ]
+    return [Dots(title="Rank measures", dots=dots)] if dots else []

@@ -1,0 +1,95 @@
+"""An edited question -> what the checks of a build say against it, at once and without a model."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from ragstone.features.review.applying import TextOf
+from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.dataset.candidate import REASONS, Candidate, SourcePassage
+from ragstone.kernel.dataset.checks import CHECKS
+from ragstone.kernel.dataset.languages import language_name, speaks
+from ragstone.kernel.dataset.repeats import LONGEST, find_repeats
+from ragstone.kernel.privacy.masking import mask_texts
+from ragstone.kernel.records import Question, references
+
+COMPARED = 50  # of the questions that share most words, those that are compared in full
+STEM = 4  # characters by which words are taken for forms of one: plurals differ at the end
+
+
+class Others:
+    """The questions of a set, so that one that is edited is compared with those alone that it may repeat."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        self._texts: dict[str, tuple[str, str | None]] = {}
+        self._sharing: dict[str, set[str]] = defaultdict(set)
+        for question in questions:
+            self.put(question)
+
+    def put(self, question: Question) -> None:
+        """Add a question, or take it as it is now."""
+        if question.id in self._texts:
+            for stem in _stems(self._texts[question.id][0]):
+                self._sharing[stem].discard(question.id)
+        self._texts[question.id] = (question.question, question.lang)
+        for stem in _stems(question.question):
+            self._sharing[stem].add(question.id)
+
+    def repeated_by(self, question: Question) -> str | None:
+        """Return the id of a question of its language that this one repeats, None where there is none."""
+        shared: Counter[str] = Counter()
+        for stem in _stems(question.question):
+            shared.update(self._sharing.get(stem, ()))
+        shared.pop(question.id, None)
+        near = (name for name, _ in shared.most_common() if self._texts[name][1] == question.lang)
+        ids = list(islice(near, COMPARED))
+        texts = [*(self._texts[name][0] for name in ids), question.question]
+        found = next((one.of for one in find_repeats(texts) if one.number == len(ids)), None)
+        return None if found is None else ids[found]
+
+
+def warnings_of(question: Question, others: Others | None = None, text_of: TextOf | None = None) -> list[str]:
+    """Return what the checks say against a question, in words; empty where they say nothing.
+
+    The checks of a build (dataset/checks.py), its language, repeats of `others`, and personal data.
+    """
+    candidate = Candidate(question=question, passages=_passages(question, text_of))
+    said = [
+        f"{REASONS[reason][1]}: {detail}"
+        for reason, check in CHECKS.items()
+        if (detail := check(candidate)) is not None
+    ]
+    if not speaks(question.question, question.lang):
+        said.append(f"the question is not in {language_name(question.lang or '')}")
+    repeated = others.repeated_by(question) if others else None
+    if repeated is not None:
+        said.append(f"it asks the same as {repeated}")
+    kinds = _personal([question.question, *references(question)])
+    if kinds:
+        said.append(f"it seems to hold personal data: {', '.join(kinds)}")
+    if question.kind == "true_false" and not _is_truth(references(question)):
+        said.append("the reference of a true_false question is `true` or `false`")
+    return said
+
+
+def _stems(text: str) -> set[str]:
+    """Return the beginnings of a text's words."""
+    return {word[:STEM] for word in tokenize(text[:LONGEST])}
+
+
+def _personal(texts: Sequence[str]) -> list[str]:
+    return sorted({kind for masked in mask_texts(texts) for kind in masked.found})
+
+
+def _is_truth(given: Sequence[str]) -> bool:
+    return len(given) == 1 and given[0].strip().casefold() in ("true", "false")
+
+
+def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:
+    """Return the documents of a question's evidence, whole, for the checks to read it in."""
+    names = dict.fromkeys(span.document_id for span in question.evidence or ())
+    texts = {name: text for name in names if text_of is not None and (text := text_of(name)) is not None}
+    return tuple(
+        SourcePassage(document_id=name, start=0, end=len(text), text=text, document_length=len(text))
+        for name, text in texts.items()
+    )

@@ -1,0 +1,220 @@
+"""`ragstone sample`: a log of what people asked -> questions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragstone.kernel.console.bars import bars
+from ragstone.kernel.console.columns import reads_rows
+from ragstone.kernel.console.options import AsJson, Config, Force, Limit, Seed, Strict
+from ragstone.kernel.console.printing import UNSCORED, plural, say, show, show_json
+from ragstone.kernel.console.repeating import repeatable
+
+if TYPE_CHECKING:
+    from ragstone.features.sample.sampling import Sample, SampleSummary
+    from ragstone.kernel.dataset.logs.sampling import GroupShare
+
+SHOWN_GROUPS = 20
+
+Logs = Annotated[
+    list[Path], typer.Argument(help="Files or folders: JSONL, JSON, CSV, TSV, Parquet; also .gz and rotated.")
+]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="The questions file to write; answers go beside it.")
+]
+Count = Annotated[int, typer.Option("--count", min=1, help="Number of questions.")]
+By = Annotated[
+    Literal["topic", "tag", "random", "rarity", "frequency", "quality"],
+    typer.Option(
+        "--by",
+        help="Choose a share of each topic or of each value of the tags, at random, the rarest, the most "
+        "asked, or the worst.",
+    ),
+]
+Topics = Annotated[
+    int | None,
+    typer.Option("--topics", min=1, help="For --by topic: number of topics; default: chosen from the log."),
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder", help="Compare questions by this embedder's vectors instead of by shared terms."
+    ),
+]
+QuestionColumn = Annotated[str | None, typer.Option("--question", help="Column of the question.")]
+AnswerColumn = Annotated[str | None, typer.Option("--answer", help="Column of the answer.")]
+Quality = Annotated[
+    str | None, typer.Option("--quality", help="Column of people's feedback, or a metric of --judgements.")
+]
+Judgements = Annotated[
+    Path | None,
+    typer.Option("--judgements", help="Judgements of the log's answers, to use as their quality."),
+]
+Reference = Annotated[str | None, typer.Option("--reference", help="Column of corrected answers.")]
+Tag = Annotated[
+    list[str] | None,
+    typer.Option("--tag", help="Column that becomes a tag, or `month`, of the time; may be repeated."),
+]
+Time = Annotated[str | None, typer.Option("--time", help="Column of the time, for --tag month.")]
+Keep = Annotated[
+    bool, typer.Option("--keep-personal-data", help="Do not mask personal data in the files written.")
+]
+
+
+@repeatable("sample")
+@reads_rows
+def sample(
+    log: Logs,
+    *,
+    output: Output = Path("sampled/questions.jsonl"),
+    count: Count = 200,
+    by: By = "topic",
+    topics: Topics = None,
+    embedder: Embedder = None,
+    question: QuestionColumn = None,
+    answer: AnswerColumn = None,
+    quality: Quality = None,
+    judgements: Judgements = None,
+    reference: Reference = None,
+    tag: Tag = None,
+    time: Time = None,
+    keep_personal_data: Keep = False,
+    limit: Limit = None,
+    seed: Seed = 0,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Take a sample of questions from a log, without repeats and with personal data masked.
+
+    Examples:
+
+    - `ragstone sample log.jsonl --count 100`
+    - `ragstone sample log.csv --by quality --quality thumbs`
+    - `ragstone sample log.jsonl --by tag --tag crop --tag month --count 700`
+    """
+    from ragstone.features.sample.sampling import answers_beside, sample_log
+    from ragstone.kernel.config import load_settings
+
+    sheet = answers_beside(output)
+    _check(log, output, sheet, force=force, keep=keep_personal_data)
+    found = sample_log(
+        log,
+        count,
+        by=by,
+        topics=topics,
+        embedder=embedder,
+        question=question,
+        answer=answer,
+        quality=quality,
+        judgements=judgements,
+        reference=reference,
+        tags=tag or (),
+        time=time,
+        limit=limit,
+        seed=seed,
+        keep_personal_data=keep_personal_data,
+        settings=load_settings(config),
+        progress=bars,
+    )
+    _write(found, output, sheet, force=force)
+    _tell(found.summary, output, sheet, json=json, strict=strict)
+
+
+def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
+    """Check that the files can be written, and warn of what they may hold. Raises DataError."""
+    from ragstone.kernel.tables import check_output, keep_sources
+
+    keep_sources([output, sheet], log)
+    check_output(output, force)
+    check_output(sheet, force)
+    if keep:
+        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
+
+
+def _write(found: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
+    """Write the questions, and the answers where the log has any."""
+    from ragstone.kernel.records import Answer, Question
+    from ragstone.kernel.tables import write_rows
+
+    write_rows(output, found.questions, Question, force=force)
+    if found.answers:
+        write_rows(sheet, found.answers, Answer, force=force)
+
+
+def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
+    """Show what the log held, what was taken, and what a reader must know before trusting it.
+
+    Exits with UNSCORED where strict is set and something is missing.
+    """
+    if json:
+        show_json(summary)
+    else:
+        _tell_counts(summary)
+    _tell_losses(summary)
+    answers = f", {plural(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
+    say(f"{plural(summary.taken, 'question')} in {output}{answers}.")
+    if strict and (summary.missing or summary.log.malformed):
+        raise typer.Exit(UNSCORED)
+
+
+def _tell_counts(summary: "SampleSummary") -> None:
+    """Show what the log held and what was taken."""
+    log = summary.log
+    show(
+        f"{log.n_rows:9,}  {_noun(log.n_rows, 'row')} of the log",
+        f"{log.n_questions:9,}  different {_noun(log.n_questions, 'question')} that can be asked alone; "
+        f"repeated by {plural(log.repeats, 'row')} ({log.nearly:,} nearly)",
+    )
+    for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
+        if n:
+            show(f"{n:9,}  rows {why}, left out")
+    _tell_groups(summary.topics, "about", "topics")
+    _tell_groups(summary.cells, "with", "cells")
+    show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
+    if summary.masked is not None:
+        masked = ", ".join(f"{n:,} {kind}" for kind, n in summary.masked.items())
+        show(f"masked in what was taken: {masked or 'nothing'}")
+
+
+def _tell_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
+    for group in groups[:SHOWN_GROUPS]:
+        show(f"{group.taken:9,}  of {plural(group.n_questions, 'question')} {of} {group.name}")
+    if len(groups) > SHOWN_GROUPS:
+        show(f"{'':9}  and {len(groups) - SHOWN_GROUPS} {noun} more")
+
+
+def _named(left_out: dict[str, int]) -> dict[str, int]:
+    words = {
+        "small_talk": "that greet, thank, or say yes or no",
+        "follow_up": "that go on with what was said before",
+        "nothing_asked": "without a letter",
+        "too_long": "that are longer than a question",
+    }
+    return {words[why]: n for why, n in left_out.items()}
+
+
+def _tell_losses(summary: "SampleSummary") -> None:
+    """Say what a reader must know before trusting the sample."""
+    log = summary.log
+    if log.malformed:
+        say(f"{plural(log.malformed, 'row')} cannot be read, the first of them:\n" + "\n".join(log.shown))
+    if log.unread_quality:
+        say(f"Of {plural(log.unread_quality, 'row')} the quality is not a number, a thumb, or yes or no.")
+    if summary.without_quality:
+        say(f"{summary.without_quality:,} questions have no quality and were not looked at.")
+    if summary.ungrouped:
+        say(f"{summary.ungrouped:,} questions were left out by chance before the topics were made.")
+    if summary.unspoken:
+        say(
+            f"Nothing was taken of topics or cells with {plural(summary.unspoken, 'row')}: the weights leave "
+            "them out. Take more with --count."
+        )
+    if summary.missing:
+        say(f"{summary.missing:,} of the {summary.wanted:,} questions are missing: the log has no more.")
+
+
+def _noun(number: int, noun: str) -> str:
+    return noun if number == 1 else f"{noun}s"

@@ -1,0 +1,273 @@
+"""A log of what people asked -> an evaluation set of it, and what was answered."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange, judged_qualities
+from ragstone.kernel.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
+from ragstone.kernel.dataset.logs.sampling import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
+from ragstone.kernel.embedding.opening import open_embedder
+from ragstone.kernel.engine.progress import Progress, State, silent
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.files.language import detect_languages
+from ragstone.kernel.privacy.masking import OwnWords, mask_texts, own_words
+from ragstone.kernel.records import Answer, Context, Judgement, Question
+from ragstone.kernel.tables import read_rows
+
+SYSTEM = "log"  # of answers whose rows name none
+
+
+class SampleSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log held, and what was taken of it.
+
+    missing: questions that were wanted and are not there. without_quality: questions not looked at, since
+    nobody judged them. ungrouped: questions of which a random part only was grouped by topic. cells: the
+    values of tags by which questions were taken. unspoken: rows of topics or cells of which nothing was
+    taken. masked: places by kind, in what was taken; None where personal data was kept.
+    """
+
+    log: LogCounts
+    by: By
+    seed: int
+    wanted: int
+    taken: int
+    missing: int
+    with_answer: int
+    without_quality: int
+    ungrouped: int
+    unspoken: int
+    topics: list[GroupShare]
+    cells: list[GroupShare]
+    languages: dict[str, int]
+    masked: dict[str, int] | None
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The questions, the answers that the log has to them, and the counts."""
+
+    questions: list[Question]
+    answers: list[Answer]
+    summary: SampleSummary
+
+
+def sample_log(
+    log: Path | str | Sequence[Path | str] | Sequence[Mapping[str, Any]],
+    count: int = 200,
+    *,
+    by: By = "topic",
+    topics: int | None = None,
+    embedder: str | None = None,
+    question: str | None = None,
+    answer: str | None = None,
+    quality: str | None = None,
+    judgements: Path | str | Iterable[Judgement] | None = None,
+    reference: str | None = None,
+    tags: Sequence[str] = (),
+    time: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    keep_personal_data: bool = False,
+    settings: Settings | None = None,
+    progress: Progress = silent,
+) -> Sample:
+    """Return `count` questions that people really asked, each once, and the first answers that they got.
+
+    log: a file, a folder, several of them, or rows. by: random, topic, tag, rarity, frequency or quality (see
+    dataset/logs/sampling.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
+    question, answer, quality, reference, tags, time: columns, where names are not understood; `quality` is
+    the people's feedback, or a metric of `judgements`; the tag `month` is that of the time in rows that have
+    no such column. limit: only the first rows. Personal data is masked,
+    and so is what `[sample] mask` of `settings` (default: ragstone.toml) lists, unless keep_personal_data.
+
+    Where the log has fewer questions than are wanted all are returned; the summary says how many are missing.
+    Raises DataError for a log that cannot be read or holds no question, ConfigError for what cannot be,
+    ModelError and MissingExtra for an embedder that cannot be had.
+    """
+    settings = settings or load_settings()
+    source: Source = [log] if isinstance(log, str | Path) else log
+    own = None if keep_personal_data else own_words(settings.sample.mask)
+    judged = _judged(judgements, quality)
+    columns = Columns(question, answer, None if judged is not None else quality, reference, tuple(tags), time)
+    with progress("read the log", None, State) as advance:
+        gathered = gather(
+            source,
+            columns,
+            limit=limit,
+            masking=not keep_personal_data,
+            own=own,
+            judged=None if judged is None else judged.get,
+            advance=advance,
+        )
+    if not gathered.asked:
+        raise DataError(_nothing_asked(gathered.counts))
+    opened = open_embedder(embedder, settings.path(".ragstone"), settings) if embedder else None
+    try:
+        way = SamplingMethod(by=by, seed=seed, topics=topics, tags=tags, embed=opened, langs=detect_languages)
+        sampled = draw(gathered.asked, count, way)
+    finally:
+        if opened is not None:
+            opened.close()
+    taken = _Writer(own, masking=not keep_personal_data)
+    questions, answers = taken.rows(sampled.drawn, source, columns)
+    return Sample(
+        questions, answers, _summary(gathered.counts, sampled, taken, way, count, questions, answers)
+    )
+
+
+def answers_beside(output: Path) -> Path:
+    """Return where the answers go: answers.jsonl for questions.jsonl, x.answers.jsonl for x.jsonl."""
+    stem = (
+        output.stem.replace("questions", "answers")
+        if "questions" in output.stem
+        else f"{output.stem}.answers"
+    )
+    return output.with_name(stem + output.suffix)
+
+
+def _summary(
+    log: LogCounts,
+    sampled: Sampled,
+    writer: "_Writer",
+    way: SamplingMethod,
+    count: int,
+    questions: Sequence[Question],
+    *rest: Sequence[Answer],
+) -> SampleSummary:
+    languages = Counter(one.lang or "unknown" for one in questions)
+    return SampleSummary(
+        log=log,
+        by=way.by,
+        seed=way.seed,
+        wanted=count,
+        taken=len(questions),
+        missing=count - len(questions),
+        with_answer=len(rest[0]),
+        without_quality=sampled.without_quality,
+        ungrouped=sampled.ungrouped,
+        unspoken=sum(one.n_rows for one in (*sampled.topics, *sampled.cells) if not one.taken),
+        topics=sampled.topics,
+        cells=[msgspec.structs.replace(one, name=writer.masked_name(one.name)) for one in sampled.cells],
+        languages=dict(languages.most_common()),
+        masked=dict(sorted(writer.masked.items())) if writer.masking else None,
+    )
+
+
+def _judged(
+    judgements: Path | str | Iterable[Judgement] | None, metric: str | None
+) -> dict[str, float] | None:
+    """Return the quality of each judged row by its id; None without judgements. Raises DataError."""
+    if judgements is None:
+        return None
+    rows = read_rows(judgements, Judgement) if isinstance(judgements, str | Path) else judgements
+    found, metrics = judged_qualities(rows, metric)
+    if metric is not None and metric not in metrics:
+        raise DataError(
+            f"no judgement is of {metric!r}. Their metrics: {', '.join(sorted(metrics)) or 'none'}."
+        )
+    return found
+
+
+def _nothing_asked(log: LogCounts) -> str:
+    """Say why a log gives no question: what its rows are."""
+    found = {"without a question": log.without_question, "that cannot be read": log.malformed, **log.left_out}
+    why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in found.items() if n)
+    return f"the log holds no question that can be asked alone. Its rows: {why or 'none'}."
+
+
+class _Writer:
+    """Rows of a log -> rows of ours, with what was masked in them counted."""
+
+    def __init__(self, own: OwnWords | None, *, masking: bool) -> None:
+        self.masked: Counter[str] = Counter()
+        self.masking = masking
+        self._own = own
+
+    def rows(
+        self, drawn: Sequence[DrawnSample], source: Source, columns: Columns
+    ) -> tuple[list[Question], list[Answer]]:
+        """Return the questions in the order in which they were drawn, and the answers that there are."""
+        places = {at for one in drawn for at in (one.asked.at, one.asked.answered_at) if at is not None}
+        said = exchanges_at(source, places, columns)
+        if len(said) != len(places):
+            raise DataError("the log has changed while it was read. Sample a copy of it.")
+        langs = detect_languages([one.asked.text for one in drawn])
+        questions, answers = [], []
+        for one, lang in zip(drawn, langs, strict=True):
+            answered = said[one.asked.answered_at] if one.asked.answered_at is not None else None
+            question, answer = self._row(one, lang, said[one.asked.at], answered)
+            questions.append(question)
+            answers += [answer] if answer else []
+        return questions, answers
+
+    def _row(
+        self, one: DrawnSample, lang: str | None, asked: LoggedExchange, answered: LoggedExchange | None
+    ) -> tuple[Question, Answer | None]:
+        """Return a question and its answer, masked together: the same value has the same placeholder."""
+        given = answered or asked
+        contexts = given.contexts or []
+        text, answer, reference, *rest = self._mask(
+            [
+                asked.question,
+                given.answer or "",
+                asked.reference or given.reference or "",
+                *(context.text for context in contexts),
+                *asked.tags.values(),
+            ]
+        )
+        tags = dict(zip(asked.tags, rest[len(contexts) :], strict=True))
+        if one.topic is not None:
+            tags = {"topic": one.topic, **tags}
+        question = Question(
+            id=one.asked.id,
+            question=text,
+            reference=reference or None,
+            lang=lang,
+            tags=tags or None,
+            metadata=_metadata(one, answer),
+        )
+        if not answer:
+            return question, None
+        return question, Answer(
+            question_id=question.id,
+            answer=answer,
+            system=given.system or SYSTEM,
+            contexts=_masked_contexts(contexts, rest) if given.contexts is not None else None,
+            question=text,
+            reference=question.reference,
+            tags=question.tags,
+        )
+
+    def masked_name(self, name: str) -> str:
+        """Return the name of a cell without personal data; it is not counted."""
+        return mask_texts([name], self._own)[0].text if self.masking else name
+
+    def _mask(self, texts: Sequence[str]) -> list[str]:
+        if not self.masking:
+            return list(texts)
+        masked = mask_texts(texts, self._own)
+        for one in masked:
+            self.masked.update(one.found)
+        return [one.text for one in masked]
+
+
+def _masked_contexts(contexts: Sequence[Context], texts: Sequence[str]) -> list[Context]:
+    return [
+        msgspec.structs.replace(context, text=text) for context, text in zip(contexts, texts, strict=False)
+    ]
+
+
+def _metadata(one: DrawnSample, answer: str) -> dict[str, object]:
+    asked: LoggedQuestion = one.asked
+    notes = {
+        "asked": asked.n,
+        "weight": one.weight,
+        "rarity": one.rarity,
+        "quality": round(asked.quality / asked.n_quality, 6) if asked.n_quality else None,
+        "answer": answer or None,
+    }
+    return {name: note for name, note in notes.items() if note is not None}

@@ -1,0 +1,85 @@
+"""What became of conversations with simulated users, and how much these are like those of a log."""
+
+from ragstone.features.simulate.goals import GoalSummary
+from ragstone.features.simulate.likeness import Likeness, LikenessMeasure, TopicShares
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Made,
+    Notes,
+    Pairs,
+    Paragraph,
+    ReportDocument,
+    table_of,
+)
+from ragstone.kernel.document.numbers import count, number, with_ends
+from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.version import __version__
+
+SHOWN_MISSED = 5
+SHOWN_TOPICS = 10
+ENDINGS = {
+    "goal": "the goal was met",
+    "patience": "the user lost patience",
+    "silence": "the user had no more to say",
+    "error": "a call failed",
+}
+
+
+def conversations_document(goals: GoalSummary, likeness: Likeness | None) -> ReportDocument:
+    """Return what became of conversations, and how much the users are like those of a log."""
+    about = f"{plural(goals.n, 'conversation')} of {plural(goals.n_personas, 'persona')}"
+    return ReportDocument(
+        title="Simulated users",
+        kind="conversations",
+        about=about,
+        version=__version__,
+        blocks=[*_goal_blocks(goals), *(_likeness_blocks(likeness) if likeness else [])],
+    )
+
+
+def _goal_blocks(goals: GoalSummary) -> list[Block]:
+    n_known = goals.n - goals.n_unknown
+    met = f"{with_ends(goals.met)} of {count(n_known)}" if goals.met else "not known"
+    rows = [("goal met", met)]
+    if goals.turns is not None:
+        rows.append(("turns to the goal", with_ends(goals.turns)))
+    if goals.n_unknown:
+        rows.append(
+            ("not known", f"{plural(goals.n_unknown, 'conversation')}: failed, or without `goal_met`")
+        )
+    rows += [(f"ended: {ENDINGS[why]}", count(n)) for why, n in goals.ended.items()]
+    more = len(goals.missed) - SHOWN_MISSED
+    missed = ", ".join(goals.missed[:SHOWN_MISSED]) + (f" and {more} more" if more > 0 else "")
+    return [Pairs(rows), *([Paragraph(f"Goal not met: {missed}.")] if missed else [])]
+
+
+def _likeness_blocks(found: Likeness) -> list[Block]:
+    measures: list[Made[LikenessMeasure]] = [
+        (Column("Beside the log", text=True), lambda one: one.name),
+        (Column("log"), lambda one: with_ends(one.log)),
+        (Column("users"), lambda one: with_ends(one.users)),
+        (Column("", text=True), lambda one: Cell("differs", tone="warn") if one.apart else ""),
+    ]
+    topics: list[Made[TopicShares]] = [
+        (Column("Topic", text=True), lambda one: one.name),
+        (Column("log"), lambda one: with_ends(one.log)),
+        (Column("users"), lambda one: with_ends(one.users)),
+    ]
+    notes = [
+        f"Compared with {plural(found.n_log, 'conversation')} of the log. `differs`: the 95 % intervals, "
+        "clustered by conversation, do not overlap."
+    ]
+    if found.shared is not None:
+        shared, drawn = found.shared, plural(found.n_users, "conversation")
+        notes.append(
+            f"Topics: {number(shared.value)} of both lies in the same ones; {drawn} drawn from the log itself"
+            f" would share {number(shared.alike)} ({number(shared.low)} to {number(shared.high)}) with it."
+        )
+    if found.n_unread:
+        notes.append(f"{plural(found.n_unread, 'row')} of the log say nothing that is understood.")
+    blocks: list[Block] = [table_of("Users beside the log", found.measures, measures)]
+    if found.topics:
+        blocks.append(table_of("Topics of both", found.topics[:SHOWN_TOPICS], topics))
+    return [*blocks, Notes(notes)]

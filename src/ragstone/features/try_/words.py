@@ -1,0 +1,149 @@
+"""A changed prompt on a few rows of a run, beside what the run has: what was found, and how it is told."""
+
+from typing import Literal
+
+import msgspec
+
+from ragstone.features.compare.words import signed
+from ragstone.kernel.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
+from ragstone.kernel.document.numbers import number, one_line
+from ragstone.kernel.records import Judgement
+from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line, plural
+from ragstone.kernel.version import __version__
+
+SHORT = 40  # characters of a text in a terminal
+FEW = (
+    "Rows that somebody chose show how a prompt differs, not how much better it is. For that, run it on all "
+    "questions and compare: `ragstone run`, then `ragstone compare`."
+)
+
+
+class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
+    """A score of a row. name: of the judge, or of its criterion. before: what the run has, or None.
+
+    after: with the changed prompt.
+    """
+
+    name: str
+    before: Judgement | None
+    after: Judgement
+
+    @property
+    def difference(self) -> float | None:
+        """After minus before; None where one of them has no score."""
+        before = self.before.score if self.before else None
+        return None if before is None or self.after.score is None else self.after.score - before
+
+
+class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that was tried. before, after: the answer; the same one where a judge was tried.
+
+    error: why there is no answer after.
+    """
+
+    question_id: str
+    system: str
+    question: str
+    before: str
+    after: str
+    error: str | None = None
+    scores: list[TrialScore]
+
+
+class PromptTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """What a changed prompt gave. kind: whether answers or a judge's scores were made anew. name: of the
+    prompt or the judge.
+    """
+
+    run: str
+    kind: Literal["answer", "judge"]
+    name: str
+    rows: list[TrialRow]
+    calls: Calls
+    notes: list[str] = []
+
+
+def trial_document(trial: PromptTrial) -> ReportDocument:
+    """Return the means over the rows that have both scores, then the rows side by side."""
+    what = "answer prompt" if trial.kind == "answer" else "judge"
+    n = len(trial.rows)
+    return ReportDocument(
+        title=f"Ragstone: {trial.name} tried on {trial.run}",
+        kind="trial",
+        about="",
+        version=__version__,
+        blocks=[
+            Paragraph(f"The {what} {trial.name} on {plural(n, 'row')} of {trial.run}.", tone="outcome"),
+            _means(trial),
+            Heading("Side by side", level=3),
+            _rows(trial),
+            Notes([*trial.notes, FEW]),
+        ],
+        last=asked_line(trial.calls),
+    )
+
+
+def _means(trial: PromptTrial) -> Table:
+    names = list(dict.fromkeys(score.name for row in trial.rows for score in row.scores))
+    columns = [Column("Judge", text=True), Column("Saved"), Column("Now"), Column("Difference")]
+    columns.append(Column("Rows with both scores"))
+    rows = []
+    for name in names:
+        scores = [score for row in trial.rows for score in row.scores if score.name == name]
+        both = [
+            (one.before.score, one.after.score)
+            for one in scores
+            if one.before and one.before.score is not None and one.after.score is not None
+        ]
+        old, new = [sum(side) / len(both) for side in zip(*both, strict=True)] if both else (None, None)
+        told = [_number(old), _number(new), "–" if old is None or new is None else signed(new - old)]
+        rows.append([name, *told, f"{len(both)} of {len(scores)}"])
+    return Table(columns, rows, "Means of the rows that were tried")
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else number(value)
+
+
+def _rows(trial: PromptTrial) -> Table:
+    columns = [Column("Question", text=True), Column("Saved", text=True), Column("Now", text=True)]
+    columns.append(Column("Difference", text=True))
+    return Table(columns, [_cells(row, trial) for row in trial.rows], "Rows side by side", kind="wide trial")
+
+
+def _cells(row: TrialRow, trial: PromptTrial) -> list[Cell]:
+    short = one_line(row.question, SHORT)
+    saved = " · ".join(_told(score.name, score.before) for score in row.scores)
+    now = " · ".join(_told(score.name, score.after) for score in row.scores)
+    if trial.kind == "answer":
+        after = row.after or f"No answer. {row.error or ''}".strip()
+        cells = [
+            Cell(row.question, short=short),
+            Cell(row.before, beside=saved, short=f"{one_line(row.before, SHORT)} ({saved})"),
+            Cell(after, beside=now, short=f"{one_line(after, SHORT)} ({now})"),
+        ]
+    else:
+        cells = [
+            Cell(row.question, beside=row.before, short=short),
+            Cell(saved, beside=_reason([score.before for score in row.scores])),
+            Cell(now, beside=_reason([score.after for score in row.scores])),
+        ]
+    return [*cells, _difference(row)]
+
+
+def _told(name: str, judged: Judgement | None) -> str:
+    if judged is None:
+        return f"{name} not judged"
+    return f"{name} {STATUS_WORDS[judged.status] if judged.score is None else number(judged.score)}"
+
+
+def _reason(judged: list[Judgement | None]) -> str:
+    return " ".join(one.rationale or one.error or "" for one in judged if one).strip()
+
+
+def _difference(row: TrialRow) -> Cell:
+    moved = [(score.name, score.difference) for score in row.scores if score.difference is not None]
+    several = len(moved) > 1
+    words = " · ".join(f"{name} {signed(by)}" if several else signed(by) for name, by in moved)
+    return Cell(words or "–", tone="strong" if any(by for _, by in moved) else "muted")

@@ -1,0 +1,287 @@
+"""Spans that an application sends -> files of OTLP JSON lines: masked, on disk before they are acknowledged.
+
+A request is a line. The files are what `watch` and `judge` read as traces.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from functools import partial
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ragstone.features.watch.otlp import (
+    Encoding,
+    OtlpAttribute,
+    OtlpBatch,
+    OtlpEvent,
+    OtlpLink,
+    OtlpSpan,
+    OtlpValue,
+    decode_spans,
+    texts_in,
+)
+from ragstone.kernel.config.serving import OtlpSection
+from ragstone.kernel.errors import DataError, explaining, plural
+from ragstone.kernel.llm import load_secret
+from ragstone.kernel.privacy.masking import OwnWords, own_words
+from ragstone.kernel.privacy.values import digest_of, mask_fields
+from ragstone.kernel.tables.appending import Appender
+from ragstone.kernel.tables.interchange.openinference import WHO
+from ragstone.kernel.tables.journal import append_line
+
+TRACES = "traces"
+FILE_BYTES = 8_000_000  # `watch --follow` reads a file that has changed anew as a whole, in 0.5 s
+LAST_WORDS = 8  # of a text that is cut: half an address would not be known as one
+
+
+class SpanReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a request.
+
+    spans: were taken. rejected: were not, and sending them again does not help. message: why, and what was
+    cut; empty where all is as it was sent.
+    """
+
+    spans: int
+    rejected: int = 0
+    message: str = ""
+
+
+class _MaskedBatch(msgspec.Struct, frozen=True):
+    line: bytes
+    receipt: SpanReceipt
+
+
+_PEOPLE: dict[str, Literal["conversation", "user"]] = {
+    ".".join(path): "user" if name == "user_id" else "conversation"
+    for name, paths in WHO.items()
+    for path in paths
+}
+
+
+def mask_spans(
+    body: bytes, encoding: Encoding, section: OtlpSection, own: OwnWords | None, secret: bytes
+) -> _MaskedBatch:
+    """Return the line of a request, masked and within its limits, and what is told of it.
+
+    Who asked, and in which conversation, is a digest under the secret: others stay others, and are unknown.
+
+    Raises DataError for what is no OTLP, MissingExtra for protobuf without its package.
+    """
+    batch, refused = decode_spans(body, encoding)
+    n_over = _limit_spans(batch, section.max_spans)
+    cut: Counter[str] = Counter()
+    traces: dict[str, list[_Place]] = defaultdict(list)
+    for resource in batch.resource_spans:
+        # What a program tells of itself is masked alone: it goes with spans of many traces.
+        sources = [resource.resource, *(one.scope for one in resource.scope_spans)]
+        for source in sources:
+            if source is not None:
+                traces[""] += _texts(source.attributes, secret)
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                traces[span.trace_id] += _places(span, secret)
+    for places in traces.values():
+        texts = [(name, _cut(name, text, section.max_attribute_kb * 1000, cut)) for name, text, _ in places]
+        for (*_, put), text in zip(places, mask_fields(texts, own), strict=True):
+            put(text)
+    n_spans = sum(len(scope.spans) for one in batch.resource_spans for scope in one.scope_spans)
+    receipt = SpanReceipt(
+        spans=n_spans, rejected=len(refused) + n_over, message=_message(refused, n_over, cut, section)
+    )
+    return _MaskedBatch(msgspec.json.encode(batch) if n_spans else b"", receipt)
+
+
+_Place = tuple[str, str, Callable[[str], None]]
+"""Under which name a text stands, the text, and what puts another in its place."""
+
+
+def _of_value(name: str, value: OtlpValue) -> _Place:
+    return name, value.string_value or "", partial(setattr, value, "string_value")
+
+
+def _texts(attributes: Sequence[OtlpAttribute], secret: bytes) -> Iterator[_Place]:
+    """Yield where texts stand in attributes, and put digests in place of those that say who asked."""
+    for one in attributes:
+        if one.key in _PEOPLE and one.value is not None:
+            plain = one.value.string_value if one.value.int_value is None else str(one.value.int_value)
+            if plain != "":
+                plain = msgspec.json.encode(one.value).decode() if plain is None else plain
+                one.value = OtlpValue(string_value=digest_of(secret, plain, _PEOPLE[one.key]))
+        else:
+            yield from (_of_value(*found) for found in texts_in([one]))
+
+
+def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:
+    """Return where texts stand in a span: all of it but its ids, its numbers and the names of attributes."""
+    places = [*_texts(span.attributes, secret)]
+    places.append(("", span.name, partial(setattr, span, "name")))
+    if span.status is not None:
+        places.append(("", span.status.message, partial(setattr, span.status, "message")))
+    places += [("", event.name, partial(setattr, event, "name")) for event in span.events]
+    more: list[OtlpEvent | OtlpLink] = [*span.events, *span.links]
+    for one in more:
+        places += _texts(one.attributes, secret)
+    return places
+
+
+def _limit_spans(batch: OtlpBatch, most: int) -> int:
+    """Take away the spans beyond so many; return how many those were."""
+    left, n_over = most, 0
+    for resource in batch.resource_spans:
+        for scope in resource.scope_spans:
+            n_over += len(scope.spans[left:])
+            del scope.spans[left:]
+            left -= len(scope.spans)
+    return n_over
+
+
+def _cut(name: str, text: str, most: int, cut: Counter[str]) -> str:
+    """Return a text, its beginning alone where it is too long."""
+    if len(text) <= most:
+        return text
+    cut[name or "name"] += 1
+    return f"{text[:most].rsplit(None, LAST_WORDS)[0]} [cut: {len(text):,} characters]"
+
+
+def _message(refused: Sequence[str], n_over: int, cut: Counter[str], section: OtlpSection) -> str:
+    told = []
+    if refused:
+        told.append(f"{plural(len(refused), 'span')} not taken: {refused[0]}.")
+    if n_over:
+        told.append(
+            f"{plural(n_over, 'span')} not taken: a request holds {section.max_spans:,} at most. Send "
+            "smaller batches, or raise max_spans in [serve.otlp]."
+        )
+    if cut:
+        names = ", ".join(list(cut)[:3])
+        told.append(
+            f"{plural(cut.total(), 'text')} cut to {section.max_attribute_kb:,} kB ({names}); raise "
+            "max_attribute_kb in [serve.otlp] to keep more."
+        )
+    return " ".join(told)
+
+
+MOST_PROCESSES = 4
+BUSY_REQUESTS = 256
+
+
+class TraceCollector:
+    """Takes requests of OTLP and writes their spans to `traces-*.jsonl` in a folder.
+
+    Processes of its own decode and mask, for that takes longer than all else. problem: why nothing can be
+    written, and what to do; None from the next request on that can.
+    """
+
+    def __init__(self, folder: Path, section: OtlpSection, secret: bytes) -> None:
+        """Open the folder. secret: see mask_spans. Raises ConfigError for a wrong expression in `mask`."""
+        self.folder, self.section, self._secret = folder, section, secret
+        self._own = own_words(section.mask)
+        self._appender = Appender(folder, TRACES, FILE_BYTES, daily=True)
+        self._pool: ProcessPoolExecutor | None = None
+        self._n_waiting = self._n_bytes = 0
+
+    @property
+    def problem(self) -> str | None:
+        """Return why the folder cannot be written to."""
+        return self._appender.problem
+
+    @contextlib.contextmanager
+    def room(self) -> Iterator[Callable[[int], bool]]:
+        """Give what counts the bytes of one request, until the block ends: False where they are too many.
+
+        All requests under way together may have twice the bytes of the largest.
+        """
+        most = 2 * self.section.max_request_mb * 1_000_000
+        n_own = 0
+
+        def add(n_bytes: int) -> bool:
+            nonlocal n_own
+            n_own += n_bytes
+            self._n_bytes += n_bytes
+            return self._n_bytes <= most and self._n_waiting <= BUSY_REQUESTS
+
+        self._n_waiting += 1
+        try:
+            yield add
+        finally:
+            self._n_waiting -= 1
+            self._n_bytes -= n_own
+
+    async def take(self, body: bytes, encoding: Encoding) -> SpanReceipt:
+        """Write the spans of a request, masked; returns when they are on disk.
+
+        Raises DataError for what is no OTLP, MissingExtra for protobuf without its package, OSError where
+        nothing can be written, see `problem`.
+        """
+        loop, pool = asyncio.get_running_loop(), self._processes()
+        try:
+            masked = await loop.run_in_executor(
+                pool, mask_spans, body, encoding, self.section, self._own, self._secret
+            )
+        except BrokenProcessPool:
+            if self._pool is pool:  # somebody has killed a process: the next request begins others
+                self._pool = None
+            raise OSError("what masks the spans was stopped") from None
+        if masked.line:
+            try:
+                await self._appender.append(lambda: masked.line, datetime.now(UTC))
+            except DataError as mistake:
+                raise OSError(str(mistake)) from None
+        return masked.receipt
+
+    def _processes(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            n = min(MOST_PROCESSES, os.cpu_count() or 1)
+            self._pool = ProcessPoolExecutor(n, get_context("spawn"), initializer=_end_with_parent)
+        return self._pool
+
+    def close(self) -> None:
+        """Write what waits, and close the file."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        self._appender.close()
+
+
+def _end_with_parent() -> None:
+    """Have this process end when the one that began it does, killed or not; Ctrl-C is the other's to hear."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def store_spans(
+    body: bytes,
+    folder: Path | str = ".ragstone/traces",
+    *,
+    encoding: Encoding = "protobuf",
+    mask: Sequence[str] = (),
+) -> SpanReceipt:
+    """Write the spans of a request of OTLP to a folder, masked, as `ragstone serve --otlp` does.
+
+    mask: words that are masked besides personal data. Returns when they are on disk. Raises DataError for
+    what is no OTLP and for a folder that cannot be written to, MissingExtra for protobuf without its package,
+    ConfigError where `.ragstone`, which holds the key of digests, cannot be written to.
+    """
+    masked = mask_spans(body, encoding, OtlpSection(), own_words(mask), load_secret(Path(".ragstone")))
+    if masked.line:
+        path = Path(folder) / f"{TRACES}-{datetime.now(UTC):%Y%m%d}.jsonl"
+        with explaining(f"{path}: cannot be written", "Make room, or check whose folder it is."):
+            append_line(path, masked.line, mode=0o640)
+    return masked.receipt

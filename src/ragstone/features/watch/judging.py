@@ -1,0 +1,393 @@
+"""Exchanges of the monitor's store that are due, and canaries, -> judgements, in the store as they come."""
+
+import asyncio
+import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from ragstone.features.watch.alarms import Alarm, JudgeEvidence
+from ragstone.features.watch.canaries import (
+    Canaries,
+    CanaryScore,
+    JudgedAnswer,
+    anew,
+    due,
+    freeze,
+    judge_again,
+)
+from ragstone.features.watch.history import DaySpan, RejudgedHistory, RejudgedScore, draw_history
+from ragstone.features.watch.judged import Due, StoredScore, best_of, judge_of, scored_of
+from ragstone.features.watch.showing import JudgedExchange
+from ragstone.features.watch.store import MonitorStore
+from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.engine.mapping import on_cluster
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import ConfigError, DataError, Stopped
+from ragstone.kernel.judging import Judge, JudgeContext, judge_answer
+from ragstone.kernel.judging.classify import ClassifyJudge
+from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.llm import Caps
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.stages.judge import judge_context, judge_rows
+
+CHUNK = 256  # exchanges that are judged and kept together, one judge after the other
+ON_WORKERS = 8192  # which are started for each chunk
+CAPPED_CHUNK = 32  # with a budget: few are then left without the last judges when it ends
+COUNTED = 20  # judgements after which what was spent is counted to the day
+OFFLINE = "offline, and the ledger lacks this call"
+
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of judging: how many exchanges all judges have judged. cut_off: the budget ended.
+
+    tried: exchanges that a judge could not judge, to be left alone until another run. rejudged: exchanges of
+    the history that were judged again.
+    """
+
+    finished: int = 0
+    rejudged: int = 0
+    tried: set[int] = set()
+    cut_off: bool = False
+
+
+async def judge_due(
+    store: MonitorStore,
+    judges: Sequence[Judge],
+    session: Session,
+    *,
+    today: datetime.date,
+    leave: Collection[int] = (),
+) -> Judging:
+    """Judge what is due, the newest first, and keep it. leave: exchanges that are passed over.
+
+    What the budget or `--offline` did not allow stays due. Cancelled, what is finished is kept, and Stopped
+    is raised. Raises ModelError where no call can succeed.
+    """
+    work = _DueWork(store, judges, session, await judge_context(session, judges), today)
+    names = [judge.name for judge in judges]
+    tried = set(leave)
+    while listed := store.due(names, leave=tried):
+        for some in _chunks(listed, _size(session)):
+            still = await work.judge(some)
+            if work.cut_off:
+                return Judging(finished=work.finished, tried=tried, cut_off=True)
+            tried |= still
+    work.spend()
+    return Judging(finished=work.finished, tried=tried)
+
+
+def _size(session: Session) -> int:
+    if on_cluster(session):
+        return ON_WORKERS
+    return CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
+
+
+def _chunks(listed: Sequence[Due], size: int) -> Iterator[list[Due]]:
+    """Yield exchanges that lack the same judges together, at most so many."""
+    for _, group in groupby(listed, key=lambda due: due.judges):
+        same = list(group)
+        yield from (same[at : at + size] for at in range(0, len(same), size))
+
+
+class _DueWork:
+    """Judges chunks and keeps them; what was spent is counted on the way."""
+
+    def __init__(
+        self,
+        store: MonitorStore,
+        judges: Sequence[Judge],
+        session: Session,
+        context: JudgeContext,
+        today: datetime.date,
+    ) -> None:
+        self.finished = 0
+        self.cut_off = False
+        self._store, self._session, self._context, self._today = store, session, context, today
+        self._judges = {judge.name: judge for judge in judges}
+        self._best = best_of(list(judges))
+        self._spending = DaySpending(store, session, today, since=(0, 0, 0.0))
+        self._declared: set[tuple[str, str]] = set()
+
+    async def judge(self, some: Sequence[Due]) -> set[int]:
+        """Judge exchanges by the judges that they lack; return those that are still due."""
+        answers = list(self._store.answers(due.n for due in some).values())
+        lacking = [self._judges[name] for name in some[0].judges]
+        kept: list[tuple[int, StoredScore]] = []
+        try:
+            async for row in judge_rows(
+                lambda: answers, lacking, self._session, len(answers), context=self._context
+            ):
+                kept += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
+                if len(kept) % COUNTED == 0:
+                    self._spending.count()
+        except asyncio.CancelledError:
+            self._keep(kept, answers)
+            raise Stopped("stopped. What was judged is kept: run the same command again to go on.") from None
+        return self._keep(kept, answers)
+
+    def _counts(self, row: Judgement) -> bool:
+        """Return whether a judgement says something of its exchange, and not of the budget or the ledger."""
+        if row.status == "over_budget":
+            self.cut_off = True
+            return False
+        return not (row.error or "").startswith(OFFLINE)
+
+    def _keep(self, kept: Iterable[tuple[int, StoredScore]], answers: Sequence[Answer]) -> set[int]:
+        kept = list(kept)
+        self._declare(kept)
+        self._spending.count()
+        numbers = [int(answer.question_id) for answer in answers]
+        names = list(self._judges)
+        done = self._store.keep(kept, best=self._best, judges=names, finished=numbers, on=self._today)
+        self.finished += len(done)
+        return set(numbers) - done
+
+    def _declare(self, kept: Iterable[tuple[int, StoredScore]]) -> None:
+        """Make the labels known that a judge can give, once for each judge and model."""
+        for _, one in kept:
+            judge = self._judges.get(one.judge)
+            if isinstance(judge, ClassifyJudge) and (one.judge, one.model) not in self._declared:
+                self._declared.add((one.judge, one.model))
+                self._store.declare_labels(one, judge.labels, self._best)
+
+    def spend(self) -> None:
+        """Count to the day what was spent since the last time, in all of the session."""
+        self._spending.count()
+
+
+Spent = tuple[int, int, float | None]
+"""Calls, tokens and USD, None where a price is unknown."""
+
+
+class DaySpending:
+    """Counts to a day what a session spends. since: what counts already, default what was spent so far."""
+
+    def __init__(
+        self, store: MonitorStore, session: Session, today: datetime.date, *, since: Spent | None = None
+    ) -> None:
+        self._store, self._session, self._today = store, session, today
+        self._counted = self._spent() if since is None else since
+
+    def _spent(self) -> Spent:
+        budget = self._session.budget
+        return budget.made, budget.spent_tokens, budget.spent_usd
+
+    def count(self) -> None:
+        """Count what was spent since the last time."""
+        calls, tokens, usd = self._counted
+        now = self._spent()
+        if now[:2] != (calls, tokens) or (now[2] is not None and now[2] != usd):
+            # Once a call has no price, what was spent since is not known, whatever the others cost.
+            more = None if now[2] is None or usd is None else now[2] - usd
+            self._store.spend(self._today, now[0] - calls, now[1] - tokens, more)
+            self._counted = now
+
+
+CANARIES_NOTE = "canaries"  # under which the store keeps them
+SEED = 0
+MOST_DRAWN_FROM = 5000  # exchanges, the first that were read
+
+
+def load_canaries(store: MonitorStore) -> Canaries | None:
+    """Return the canaries of a store, None before they are frozen."""
+    kept = store.note(CANARIES_NOTE)
+    return None if kept is None else msgspec.json.decode(kept, type=Canaries)
+
+
+def freeze_canaries(
+    store: MonitorStore, judges: Sequence[Judge], section: MonitorSection, today: datetime.date
+) -> None:
+    """Freeze canaries, once as many exchanges as the settings want have scores of judges that ask a model.
+
+    Scores that were made elsewhere are not frozen: nobody knows how old they are.
+    """
+    if not section.canaries or store.note(CANARIES_NOTE) is not None:
+        return
+    asking, judged_on = {judge.name for judge in judges if judge.needs_model}, store.judged_on()
+    judged = []
+    for answer, day, rows in store.judged_answers(store.done_numbers(MOST_DRAWN_FROM)):
+        scores = {
+            row.metric: score
+            for row in rows
+            if row.judge in asking
+            and (score := _canary_score(row)) is not None
+            and (day is None or judged_on.get((row.metric, score.judge), {}).get(day, True))
+        }
+        if scores:
+            judged.append(JudgedAnswer(answer=answer, scores=scores))
+    if len(judged) >= section.canaries:
+        frozen = freeze(judged, section.canaries, SEED, today)
+        store.keep_note(CANARIES_NOTE, msgspec.json.encode(frozen))
+
+
+def canaries_wait(
+    store: MonitorStore, section: MonitorSection, today: datetime.date, alarms: Sequence[Alarm]
+) -> bool:
+    """Return whether canaries are due: by their schedule, or for an alarm whose cause is not known."""
+    canaries = load_canaries(store)
+    if canaries is None or not section.canaries:
+        return False
+    unknown = [one.raised for one in alarms if one.raised and one.cause == "unknown" and one.over is None]
+    return due(canaries, today, section.canary_days, max(unknown, default=None))
+
+
+async def judge_canaries(
+    store: MonitorStore,
+    judges: Sequence[Judge],
+    session: Session,
+    section: MonitorSection,
+    *,
+    today: datetime.date,
+    alarms: Sequence[Alarm],
+) -> bool:
+    """Judge the canaries again if they are due, and keep the round; return whether they were.
+
+    alarms: so far; one whose cause is not known makes them due at once. A round that the budget cut off is
+    not kept: it goes on when they are next looked at, with what the ledger has of it.
+    """
+    canaries = load_canaries(store)
+    if canaries is None or not canaries_wait(store, section, today, alarms):
+        return False
+    context = await judge_context(session, judges)
+    asking = [judge for judge in judges if judge.needs_model]
+    cut_off: list[Judgement] = []
+
+    async def judge(answer: Answer, number: int) -> dict[str, CanaryScore]:
+        again = _anew(context, number)
+        rows = [row for one in asking for row in await judge_answer(one, answer, again)]
+        cut_off.extend(row for row in rows if row.status == "over_budget")
+        return _canary_scores(rows)
+
+    later = await judge_again(canaries, judge, today)
+    if later == canaries or cut_off:
+        return False
+    store.keep_note(CANARIES_NOTE, msgspec.json.encode(later))
+    return True
+
+
+def _anew(context: JudgeContext, number: int) -> JudgeContext:
+    """Return the context with asks whose replies the ledger does not know."""
+    return context.wrapped(lambda ask: anew(ask, number))
+
+
+def _canary_scores(rows: Sequence[Judgement]) -> dict[str, CanaryScore]:
+    return {row.metric: score for row in rows if (score := _canary_score(scored_of(row))) is not None}
+
+
+def _canary_score(one: StoredScore) -> CanaryScore | None:
+    if one.score is None:
+        return None
+    return CanaryScore(score=one.score, judge=judge_of(one.judge, one.version, one.model))
+
+
+HISTORY_NOTE = "history"  # under which the store keeps it
+FIRST_NUMBER = 100_000  # of a history judged again: far above those of canary rounds
+
+
+def draw_rejudged(
+    store: MonitorStore, judges: Sequence[Judge], n: int, alarms: Sequence[Alarm]
+) -> list[tuple[int, float]]:
+    """Return about n exchanges to judge again, and for how many each stands.
+
+    They are of all days, and of both sides of each change whose cause is not known. Raises DataError where
+    there is none, ConfigError for fewer than two.
+    """
+    if n < 2:
+        raise ConfigError(f"rejudge {n}: give how many exchanges to judge again, two or more; 800 tell most.")
+    names = [judge.name for judge in judges if judge.needs_model]
+    pool, volumes = store.rejudge_pool(names)
+    if not pool.numbers.size:
+        raise DataError(
+            f"--rejudge: no stored exchange has both a time and a score by {', '.join(names) or 'a model'}. "
+            "Give the scores of then with --judgements, and name their judges with --judge or in [monitor]."
+        )
+    spans: list[DaySpan] = [(datetime.date.min, None)] * 2
+    for alarm in alarms:
+        if alarm.cause == "unknown" and not alarm.tag:
+            spans += [(alarm.compared, alarm.since), (alarm.since, alarm.over)]
+    return draw_history(pool, volumes, spans, n)
+
+
+def judge_evidence(store: MonitorStore) -> JudgeEvidence:
+    """Return what a store knows of its judges beside their scores."""
+    kept = store.note(HISTORY_NOTE)
+    return JudgeEvidence(
+        canaries=load_canaries(store),
+        history=None if kept is None else msgspec.json.decode(kept, type=RejudgedHistory),
+        judged_on=store.judged_on(),
+    )
+
+
+async def judge_history(
+    store: MonitorStore,
+    judges: Sequence[Judge],
+    session: Session,
+    drawn: Sequence[tuple[int, float]],
+    *,
+    today: datetime.date,
+) -> int:
+    """Judge exchanges of the history again and keep both scores; return how many they were.
+
+    drawn: numbers, and for how many each stands. 0 where the budget, or being offline, left some out: then
+    nothing is kept, and the next run goes on with what the ledger has of it.
+    """
+    spent = DaySpending(store, session, today)
+    scores, rows = await judge_drawn(store, judges, session, drawn)
+    spent.count()
+    if any(row.status == "over_budget" or (row.error or "").startswith(OFFLINE) for row in rows):
+        return 0
+    failed = sum(row.score is None for row in rows)
+    n, number = len(drawn), _number(store)
+    history = RejudgedHistory(judged=today, number=number, n=n, failed=failed, scores=scores)
+    store.keep_note(HISTORY_NOTE, msgspec.json.encode(history))
+    return n
+
+
+def _number(store: MonitorStore) -> int:
+    last = judge_evidence(store).history
+    return last.number + 1 if last else 0
+
+
+async def judge_drawn(
+    store: MonitorStore, judges: Sequence[Judge], session: Session, drawn: Sequence[tuple[int, float]]
+) -> tuple[list[RejudgedScore], list[Judgement]]:
+    """Return the scores of then beside those of now, by the judges that gave them; and all judgements."""
+    again = _anew(await judge_context(session, judges), FIRST_NUMBER + _number(store))
+    asking = {judge.name: judge for judge in judges if judge.needs_model}
+    weights = dict(drawn)
+
+    async def judge(exchange: JudgedExchange) -> tuple[list[RejudgedScore], list[Judgement]]:
+        answer, day, scores = exchange
+        then = [row for row in scores if row.score is not None and _named(row) in asking]
+        said = [
+            row
+            for name in dict.fromkeys(map(_named, then))
+            for row in await judge_answer(asking[name], answer, again)
+        ]
+        return _beside(then, _canary_scores(said), day, weights[int(answer.question_id)]), said
+
+    found = await asyncio.gather(*map(judge, store.judged_answers(weights)))
+    return [one for some, _ in found for one in some], [row for _, said in found for row in said]
+
+
+def _named(row: StoredScore) -> str:
+    return row.judge.removesuffix(JOINT_SUFFIX)
+
+
+def _beside(
+    then: Sequence[StoredScore], now: dict[str, CanaryScore], day: datetime.date | None, weight: float
+) -> list[RejudgedScore]:
+    return [
+        RejudgedScore(
+            day=day,
+            metric=row.metric,
+            judge=judge_of(row.judge, row.version, row.model),
+            then=row.score,
+            now=now[row.metric].score,
+            weight=weight,
+        )
+        for row in then
+        if day is not None and row.score is not None and row.metric in now
+    ]

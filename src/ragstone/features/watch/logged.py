@@ -1,0 +1,309 @@
+"""A row of a log, in anybody's columns -> an exchange as the monitor keeps it, or a person's word on one."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.dataset.logs.exchange import Columns, as_quality, exchange_of, first_of, seconds_of
+from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_texts
+from ragstone.kernel.records import Context, count_of
+from ragstone.kernel.tables.columns import value_at
+from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
+from ragstone.kernel.tables.names import (
+    CONVERSATIONS,
+    COSTS,
+    FEEDBACK,
+    LATENCIES_MS,
+    LATENCIES_S,
+    STEPS,
+    TAG_NAMES,
+    TIMES,
+    TOKENS,
+    USAGES,
+    USERS,
+)
+from ragstone.kernel.tables.reading import question_key
+
+SAID = (None, "thumb", "feedback", "correction", "rating")
+"""Metrics of labels that are people's feedback; others are what annotators found."""
+
+FAILED = ("failed", "invalid", "error")  # what a step may have as its status
+LONGEST_VALUE = 200  # characters of a tag
+MOST_TAGS = 32  # of one row
+
+
+class ExchangeUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asked, as keyed digests, and what the answer took; tokens: in and out. None: nobody tells.
+
+    calls, failed: of tools.
+    """
+
+    user: str | None = None
+    conversation: str | None = None
+    latency_s: float | None = None
+    tokens: int | None = None
+    usd: float | None = None
+    calls: int | None = None
+    failed: int | None = None
+
+    @property
+    def who(self) -> str | None:
+        """The conversation, else the user."""
+        return self.conversation or self.user
+
+
+class Logged(msgspec.Struct, frozen=True, kw_only=True):
+    """One exchange. time: seconds since 1970, None where the row tells none. feedback: from 0 to 1.
+
+    name: the id that the row has, else one made of its question, as answer sheets have it.
+    digest: what it is known by, see identity.
+    """
+
+    name: str
+    digest: bytes
+    question: str
+    answer: str | None = None
+    time: float | None = None
+    system: str | None = None
+    contexts: list[Context] | None = None
+    tags: dict[str, str] = {}
+    feedback: float | None = None
+    correction: str | None = None
+    error: str | None = None
+    usage: ExchangeUsage = ExchangeUsage()
+
+    @property
+    def day(self) -> date | None:
+        """The day in UTC."""
+        return None if self.time is None else datetime.fromtimestamp(self.time, UTC).date()
+
+
+class Feedback(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says of the exchange of this name, in a row of its own."""
+
+    name: str
+    feedback: float | None
+    correction: str | None = None
+
+
+class Reader:
+    """Makes exchanges of rows, and counts what it could not read. key: of the digests of this store."""
+
+    def __init__(self, section: MonitorSection, key: bytes) -> None:
+        self._key = key
+        self.unread_times = 0
+        self.unread_feedback = 0
+        self._columns = Columns(question=section.question, answer=section.answer)
+        self._times = TIMES if section.time is None else (section.time,)
+        self._feedback = FEEDBACK if section.feedback is None else (section.feedback,)
+        self._scale = section.feedback_scale
+        names = dict.fromkeys([*section.tags, *section.strata])
+        self._tags = {name: (name, *TAG_NAMES.get(name, (f"metadata.{name}",))) for name in names}
+
+    def read(self, raw: Mapping[str, Any]) -> Logged | Feedback | None:
+        """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
+        raw = _plain_names(raw)
+        told = self._said(raw)
+        if told is not None:
+            return told
+        found = exchange_of(raw, self._columns)
+        if found is None:
+            return None
+        when = self._time(raw)
+        error = raw.get("error")
+        traced = value_at(raw, "metadata.trace_id")
+        place = value_at(raw, "metadata.exchange")  # in a trace of several
+        name = found.id or (f"{traced}#{place}" if traced and place else traced and str(traced))
+        name = name or question_key(found.question)
+        parts = (name, found.system, when, found.question, found.answer)
+        return Logged(
+            name=name,
+            digest=self._identity(["trace", name] if traced and found.id is None else parts),
+            question=found.question,
+            answer=found.answer,
+            time=when,
+            system=found.system,
+            contexts=found.contexts,
+            tags=self._tags_of(raw),
+            feedback=self._score(first_of(raw, self._feedback)),
+            usage=self._usage(raw),
+            error=error.strip() if isinstance(error, str) and error.strip() else None,
+        )
+
+    def _identity(self, parts: Sequence[object]) -> bytes:
+        return identity(parts, self._key)
+
+    def _usage(self, raw: Mapping[str, Any]) -> ExchangeUsage:
+        took = amount_in(first_of(raw, LATENCIES_S))
+        milliseconds = amount_in(first_of(raw, LATENCIES_MS)) if took is None else None
+        calls, failed = _tool_calls(raw)
+        return ExchangeUsage(
+            user=self._who(raw, USERS),
+            conversation=self._who(raw, CONVERSATIONS),
+            latency_s=took if milliseconds is None else milliseconds / 1000,
+            tokens=_tokens(raw),
+            usd=amount_in(first_of(raw, COSTS)),
+            calls=calls,
+            failed=failed,
+        )
+
+    def _who(self, raw: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+        given = first_of(raw, columns)
+        return self._identity(["who", str(given)]).hex() if isinstance(given, str | int) else None
+
+    def _said(self, raw: Mapping[str, Any]) -> Feedback | None:
+        """Return the feedback that a row of labels holds: a score for an id, and no question."""
+        name = raw.get("question_id")
+        if not isinstance(name, str) or "score" not in raw or raw.keys() & {"question", "answer", "judge"}:
+            return None
+        if raw.get("metric") not in SAID:
+            return None
+        words = raw.get("rationale")
+        return Feedback(
+            name=name,
+            feedback=self._score(raw["score"]),
+            correction=words if isinstance(words, str) and words.strip() else None,
+        )
+
+    def _time(self, raw: Mapping[str, Any]) -> float | None:
+        given = first_of(raw, self._times)
+        found = None if given is None else seconds_of(given)
+        self.unread_times += given is not None and found is None
+        return found
+
+    def _score(self, given: object) -> float | None:
+        """Return a feedback from 0 to 1, by the scale of the settings; one that is not on it is counted."""
+        if isinstance(given, Mapping) and "score" not in given and "value" not in given:
+            given = first_of(given, ("thumb", "thumbs", "rating", "type", "label"))
+        value = as_quality(given)
+        low, high = self._scale
+        if (
+            value is not None
+            and isinstance(given, str)
+            and value in (0.0, 1.0)
+            and not given.strip()[:1].isdigit()
+        ):
+            return value  # a word for up or down
+        if value is None or not low <= value <= high:
+            self.unread_feedback += given not in (None, "")
+            return None
+        return (value - low) / (high - low)
+
+    def _tags_of(self, raw: Mapping[str, Any]) -> dict[str, str]:
+        """Return the tags that a row carries as such, and the columns that the settings name."""
+        inside = raw.get("tags")
+        given = inside if isinstance(inside, Mapping) else {}
+        tags = {str(name): text for name, value in given.items() if (text := _tag(value))}
+        for name, columns in self._tags.items():
+            if name not in tags and (text := _tag(first_of(raw, columns))):
+                tags[name] = text
+        system = raw.get("system")
+        if "model" in self._tags and isinstance(system, str) and value_at(raw, "metadata.trace_id"):
+            tags.setdefault("model", system)  # of a trace, the system is the model that was asked
+        return dict(list(tags.items())[:MOST_TAGS])
+
+
+def identity(parts: Sequence[object], key: bytes) -> bytes:
+    """Return 16 bytes that an exchange is known by: the same for the same parts and key."""
+    digest = hashlib.blake2b(digest_size=16, key=key)
+    for part in parts:
+        encoded = repr(part).encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.digest()
+
+
+def _tokens(raw: Mapping[str, Any]) -> int | None:
+    """Return the tokens of an answer: the total, else those in and out."""
+    inside = first_of(raw, USAGES)
+    given = (
+        inside
+        if isinstance(inside, Mapping)
+        else {name: raw.get(name) for name in sum(TOKENS, ()) if "_" in name}
+    )
+    total, *parts = (count_in(given, names) for names in TOKENS)
+    known = [n for n in parts if n is not None]
+    tokens = total if total is not None or not known else sum(known)
+    return count_of(tokens)
+
+
+def _tool_calls(raw: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return how many calls of tools a row tells of, and how many of them failed."""
+    steps = objects_in(decoded(first_of(raw, STEPS)))
+    failed = sum(bool(one.get("error")) or one.get("status") in FAILED for one in steps)
+    return (len(steps), failed) if steps else (None, None)
+
+
+def _plain_names(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row in which its columns are found in small letters too."""
+    if all(isinstance(name, str) and name.islower() for name in raw):
+        return raw
+    return {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
+
+
+def _tag(value: object) -> str | None:
+    """Return a value that can be a tag; None for none, and for what is no single value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value).strip()[:LONGEST_VALUE] or None
+    return None
+
+
+REMEMBERED = 50_000  # texts: passages come again and again
+
+
+class Masker:
+    """Masks what people and documents say; what was masked before is not looked at again.
+
+    Question and answer are masked together, so that the same value has the same placeholder. Where something
+    was found in them, the contexts are masked along with them: an answer that gives a number from its context
+    must still agree with it. Else each passage is masked by itself.
+    """
+
+    def __init__(self, own: OwnWords | None) -> None:
+        self._own = own
+        self._alone = lru_cache(REMEMBERED)(lambda text: mask_personal_data(text, own).text)
+        self._pair = lru_cache(REMEMBERED)(self._masked_pair)
+
+    def exchange(self, one: Logged) -> Logged:
+        """Return an exchange without personal data."""
+        question, answer, found = self._pair(one.question, one.answer or "")
+        contexts = one.contexts
+        if contexts and found:
+            texts = [one.question, one.answer or "", *(context.text for context in contexts)]
+            question, answer, *passages = self._together(texts)
+            contexts = _with_texts(contexts, passages)
+        elif contexts:
+            contexts = _with_texts(contexts, [self._alone(context.text) for context in contexts])
+        return msgspec.structs.replace(
+            one,
+            question=question,
+            answer=None if one.answer is None else answer,
+            contexts=contexts,
+            tags={name: self._alone(value) for name, value in one.tags.items()},
+            error=None if one.error is None else self._alone(one.error),
+        )
+
+    def said(self, one: Feedback) -> Feedback:
+        """Return what a person says without personal data."""
+        if one.correction is None:
+            return one
+        return msgspec.structs.replace(one, correction=self._alone(one.correction))
+
+    def _masked_pair(self, question: str, answer: str) -> tuple[str, str, bool]:
+        masked = mask_texts([question, answer], self._own)
+        return masked[0].text, masked[1].text, any(one.found for one in masked)
+
+    def _together(self, texts: Sequence[str]) -> list[str]:
+        return [one.text for one in mask_texts(texts, self._own)]
+
+
+def _with_texts(contexts: Sequence[Context], texts: Sequence[str]) -> list[Context]:
+    return [
+        msgspec.structs.replace(context, text=text) for context, text in zip(contexts, texts, strict=True)
+    ]

@@ -1,0 +1,388 @@
+"""A log of an application in production -> the monitor's store: read on, sampled, judged once, and shown."""
+
+import datetime
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from ragstone.features.watch.alarms import Alarm, alarms
+from ragstone.features.watch.finding_gaps import look_for_gaps
+from ragstone.features.watch.gaps import KeptGaps, load_gaps
+from ragstone.features.watch.judged import best_of, check_given, given_judgements, scored_of
+from ragstone.features.watch.judging import (
+    Judging,
+    canaries_wait,
+    draw_rejudged,
+    freeze_canaries,
+    judge_canaries,
+    judge_drawn,
+    judge_due,
+    judge_evidence,
+    judge_history,
+)
+from ragstone.features.watch.logged import Masker
+from ragstone.features.watch.look import Look, WatchSummary, look_at
+from ragstone.features.watch.page import write_monitor
+from ragstone.features.watch.reading import ReadCounts, take_log
+from ragstone.features.watch.store import MonitorStore
+from ragstone.features.watch.use import use_cells
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.config import Settings, choose, load_settings
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.progress import Progress, State, silent
+from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.judging import Judge
+from ragstone.kernel.llm import load_secret, parse_caps
+from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.privacy.masking import own_words
+from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.stages.forecasting import SAMPLE, hear_sampled
+from ragstone.kernel.stages.judge import AnyJudge, load_judges
+
+POLL_S = 2.0
+GIVEN = 5000  # judgements that are kept together
+Logs = Path | str | Sequence[Path | str]
+
+
+def watch(
+    log: Logs = (),
+    *,
+    judges: Iterable[AnyJudge] | None = None,
+    model: str | None = None,
+    rate: float | None = None,
+    budget: str | None = None,
+    judgements: Logs = (),
+    rejudge: int | None = None,
+    limit: int | None = None,
+    follow: bool = False,
+    offline: bool = False,
+    settings: Settings | None = None,
+    today: datetime.date | None = None,
+    tell: Callable[[WatchSummary], object] = lambda _summary: None,
+    progress: Progress = silent,
+) -> WatchSummary:
+    """Read what is new in a log, judge a sample of it, and return what is known of all that was ever read.
+
+    log: files and folders; none only looks at the store. judges, model, rate, budget (of a day): in place of
+    those of `[monitor]` in `settings` (default: ragstone.toml). judgements: files of them, made elsewhere;
+    then no judge is asked of what is due. rejudge: so many exchanges of all days that have scores are judged
+    again, to tell a drift of the judge from one of the application. limit: only the first new rows. offline:
+    judges are answered from the ledger alone. follow: wait for new rows until Ctrl-C, and `tell` each time
+    that there were some. today: whose budget is spent, default the day it is (UTC). Raises DataError,
+    ConfigError, ModelError.
+    """
+    given = [judgements] if isinstance(judgements, str | Path) else list(judgements)
+    sources = [log] if isinstance(log, str | Path) else list(log)
+    asking = bool(sources) and not given
+    check_given(given)
+    with Watcher(
+        settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
+    ) as watcher:
+        read = (
+            watcher.read(sources, limit=limit, follow=follow, progress=progress) if sources else ReadCounts()
+        )
+        if given:
+            watcher.take(given, progress=progress)
+        summary = watcher.judge(
+            read,
+            asking=asking,
+            today=today or utc_today(),
+            rejudge=rejudge,
+            offline=offline,
+            progress=progress,
+        )
+        for summary in (
+            followed(watcher, sources, asking=asking, offline=offline, today=today) if follow else ()
+        ):
+            tell(summary)
+        return finish(watcher, summary, today=today or utc_today(), offline=offline, progress=progress)[0]
+
+
+def followed(
+    watcher: "Watcher",
+    sources: Sequence[Path | str],
+    *,
+    asking: bool = True,
+    offline: bool = False,
+    today: datetime.date | None = None,
+    pause: Callable[[], object] = lambda: time.sleep(POLL_S),
+) -> Iterator[WatchSummary]:
+    """Yield what there is each time that rows came or something became due, until Ctrl-C."""
+    quiet: datetime.date | None = None  # the day on which nothing is left to do until rows come
+    try:
+        while True:
+            pause()
+            day = today or utc_today()
+            read = watcher.read(sources, strict=False, follow=True)
+            if read.rows or (asking and day != quiet and watcher.waits(day)):
+                yield watcher.judge(read, asking=asking, today=day, offline=offline)
+            else:
+                quiet = day
+    except KeyboardInterrupt:
+        return
+
+
+class Watcher:
+    """The store of a project with its judges: reads, takes judgements in, judges, and tells what there is."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        judges: Iterable[AnyJudge] | None = None,
+        model: str | None = None,
+        rate: float | None = None,
+        budget: str | None = None,
+    ) -> None:
+        """Open the store of the settings. Raises DataError, ConfigError."""
+        settings = choose(settings, "monitor", rate=rate, model=model, budget_per_day=budget)
+        self.section = settings.monitor
+        self.settings = choose(settings, "judge", model=self.section.model)
+        self.judges = load_judges(judges or map(settings.named, self.section.judges))
+        self._names = [judge.name for judge in self.judges]
+        check_single(self.judges)
+        self.caps = parse_caps(self.section.budget_per_day)
+        own = own_words(settings.sample.mask)
+        self._masker = None if self.section.keep_personal_data else Masker(own)
+        self.store = MonitorStore(
+            settings.path(self.section.store), key=load_secret(settings.path(".ragstone"))
+        )
+        self.store.show_by(self.section.tags)
+        self._given = self._unplaced = 0
+        self._tried: set[int] = set()
+        self._spent_on: datetime.date | None = None
+
+    def __enter__(self) -> "Watcher":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    def read(
+        self,
+        sources: Sequence[Path | str],
+        *,
+        limit: int | None = None,
+        strict: bool = True,
+        follow: bool = False,
+        progress: Progress = silent,
+    ) -> ReadCounts:
+        """Read what is new in a log, see reading.take_log.
+
+        Raises DataError, also where another process works on the store.
+        """
+        self.store.hold()
+        self.store.declare(self.section)
+        with progress("read the log", None, State) as advance:
+            return take_log(
+                self.store,
+                sources,
+                self.section,
+                self._masker,
+                strict=strict,
+                follow=follow,
+                limit=limit,
+                advance=advance,
+            )
+
+    def take(self, files: Iterable[Path | str], *, progress: Progress = silent) -> None:
+        """Keep judgements that were made elsewhere. Raises DataError."""
+        best = best_of(self.judges)
+        self.store.hold()
+        for file in files:
+            with progress("read judgements", None, State) as advance:
+                rows = given_judgements(file)
+                while some := list(islice(rows, GIVEN)):
+                    scores = [(row.question_id, scored_of(row)) for row in some]
+                    placed = self.store.take_in(scores, best=best)
+                    self._given += placed
+                    self._unplaced += len(some) - placed
+                    for _ in some:
+                        advance()
+        if self._given:
+            self.store.finish(self._names)
+
+    def forecast(self, asking: bool = True, rejudge: int | None = None) -> Forecast:
+        """Return what judging what is due would ask, if judges are to be asked, and judging so many again.
+
+        The budget of the day is not looked at.
+        """
+        numbers = self.store.due_numbers(self._names) if asking else []
+        step = max(1, -(-len(numbers) // SAMPLE))
+        answers = list(self.store.answers(numbers[::step]).values())
+
+        async def work(session: Session, forecaster: Forecaster) -> None:
+            if answers:
+                await hear_sampled(answers, len(numbers), self.judges, session, forecaster)
+            if rejudge is not None:
+                forecaster.weight = 1.0
+                drawn = draw_rejudged(self.store, self.judges, rejudge, self.alarms(utc_today()))
+                await judge_drawn(self.store, self.judges, session, drawn)
+
+        return forecast_of(self.settings, work)
+
+    def waits(self, today: datetime.date) -> bool:
+        """Return whether judges have something to do that was not tried yet, and a budget left for it."""
+        if today == self._spent_on:
+            return False
+        return self.store.count_due(self._names) > len(self._tried) or canaries_wait(
+            self.store, self.section, today, self.alarms(today)
+        )
+
+    def alarms(self, today: datetime.date, *, of_use: bool = False) -> list[Alarm]:
+        """Return the alarms so far. The day that it is may still fill, and is not looked at.
+
+        of_use: those of latency, cost and the like too, which judges have no part in.
+        """
+        last = self.store.last_day(today)
+        known, best = judge_evidence(self.store), self.store.best()
+        use = use_cells(self.store.connection, last) if of_use else ()
+        return alarms(
+            self.store.cells(until=last), self.section, known=known, today=today, best=best, use=use
+        )
+
+    def judge(
+        self,
+        read: ReadCounts,
+        *,
+        asking: bool,
+        today: datetime.date,
+        rejudge: int | None = None,
+        offline: bool = False,
+        progress: Progress = silent,
+    ) -> WatchSummary:
+        """Judge what is due, if judges are to be asked, and so many exchanges again; return what there is.
+
+        Raises ModelError, and DataError where no exchange can be judged again.
+        """
+        calls, done, again = Calls(), Judging(), False
+        asking = asking and self.waits(today)
+        if rejudge is not None:
+            self.store.hold()
+        if asking or rejudge is not None:
+            calls, done, again = run_sync(
+                self._judge(today, asking=asking, rejudge=rejudge, offline=offline, progress=progress)
+            )
+            self._tried |= done.tried
+            self._spent_on = today if done.cut_off else self._spent_on
+        return WatchSummary(
+            store=str(self.store.path),
+            read=read,
+            judged=done.finished,
+            given=self._given,
+            unplaced=self._unplaced,
+            left=self.store.count_due(self._names),
+            cut_off=done.cut_off,
+            overview=self.store.overview(today),
+            calls=calls,
+            alarms=self.alarms(today, of_use=True),
+            canaries=again,
+            rejudged=done.rejudged,
+        )
+
+    async def _judge(
+        self, today: datetime.date, *, asking: bool, rejudge: int | None, offline: bool, progress: Progress
+    ) -> tuple[Calls, Judging, bool]:
+        caps = self.store.left_of(self.caps, today)
+        done, again = Judging(), False
+        async with open_session(self.settings, SessionOptions(caps, offline, progress=progress)) as session:
+            if asking:
+                again = not offline and await judge_canaries(
+                    self.store, self.judges, session, self.section, today=today, alarms=self.alarms(today)
+                )
+                done = await judge_due(self.store, self.judges, session, today=today, leave=self._tried)
+                freeze_canaries(self.store, self.judges, self.section, today)
+            if rejudge is not None and not done.cut_off:
+                drawn = draw_rejudged(self.store, self.judges, rejudge, self.alarms(today))
+                n = await judge_history(self.store, self.judges, session, drawn, today=today)
+                done = msgspec.structs.replace(done, rejudged=n, cut_off=not n and not offline)
+            return session.calls(), done, again
+
+
+def utc_today() -> datetime.date:
+    """Return the day it is, as the days of the store are counted."""
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def check_single(judges: Iterable[Judge]) -> None:
+    """Refuse judges that a log has nothing for. Raises ConfigError."""
+    for judge in judges:
+        lacking = "a second answer" if judge.compares_two else "a reference"
+        if judge.compares_two or "reference" in judge.inputs:
+            raise ConfigError(
+                f"judge {judge.name!r} needs {lacking}, which a log does not have. Choose others with "
+                "--judge, or as judges in the table [monitor] of ragstone.toml."
+            )
+
+
+def finish(
+    watcher: Watcher,
+    summary: WatchSummary,
+    *,
+    today: datetime.date,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> tuple[WatchSummary, Look]:
+    """Return the summary with the gaps and the page, which is written beside the store; and what it shows.
+
+    Gaps are looked for again only where something has changed. Raises DataError.
+    """
+    kept = load_gaps(watcher.store)
+    changed = summary.read.new or summary.read.feedback or summary.judged or summary.given
+    if kept is None or changed or kept.found != today or kept.way != _way_of(watcher):
+        kept = _gaps_now(watcher, today, offline=offline, progress=progress)
+    summary = msgspec.structs.replace(summary, gaps=kept)
+    look = look_of(watcher.store, watcher.settings, [judge.name for judge in watcher.judges], today)
+    page = write_monitor(watcher.store.path.parent, look)
+    return msgspec.structs.replace(summary, page=str(page), use=look.use, drifts=look.drifts), look
+
+
+def look_of(store: MonitorStore, settings: Settings, judges: Sequence[str], today: datetime.date) -> Look:
+    """Return what there is to see of a project's store. judges: see look_at. Raises DataError."""
+    return look_at(
+        store,
+        settings.monitor,
+        today=today,
+        judges=judges,
+        known=judge_evidence(store),
+        cards=read_cards(settings),
+    )
+
+
+def read_cards(settings: Settings) -> list[ReportCard]:
+    """Return the report cards that `cards` of `[monitor]` names. Raises DataError."""
+    if settings.monitor.cards is None:
+        return []
+    path = settings.path(settings.monitor.cards)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[ReportCard])
+    except (OSError, msgspec.MsgspecError) as mistake:
+        raise DataError(
+            f"{path}: holds no report cards ({mistake}). Make it with: ragstone agree … --json > {path}"
+        ) from None
+
+
+def _way_of(watcher: Watcher) -> str:
+    """Return the settings that decide what the gaps are, as text."""
+    section = watcher.section
+    told = [section.gap_days, section.unfaithful_below, section.embedder, section.gap_model]
+    return msgspec.json.encode(told).decode()
+
+
+def _gaps_now(watcher: Watcher, today: datetime.date, *, offline: bool, progress: Progress) -> KeptGaps:
+    caps = watcher.store.left_of(watcher.caps, today)
+    found = look_for_gaps(
+        watcher.store,
+        watcher.settings,
+        today=today,
+        way=_way_of(watcher),
+        how=SessionOptions(caps, offline, progress=progress),
+    )
+    if found.calls.made:
+        usage = found.calls.usage
+        watcher.store.spend(today, found.calls.made, usage.input + usage.output, found.calls.cost_usd)
+    return found.kept

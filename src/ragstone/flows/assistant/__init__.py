@@ -1,1 +1,0 @@
-"""The flow `assistant`: its command, and what nobody else uses."""

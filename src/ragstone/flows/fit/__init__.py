@@ -1,1 +1,0 @@
-"""The flow `fit`: its command, and what nobody else uses."""

@@ -1,0 +1,1 @@
+"""The kernel: what every feature stands on. It knows no feature."""

@@ -1,0 +1,237 @@
+"""The report card of a judge: what a reader needs to decide how far to trust it."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from ragstone.kernel.judging.summary import MetricSummary
+from ragstone.kernel.records import NO_MODEL, Judgement, Status
+from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.tables.shown import Displayed
+
+GRADE_WORDS = {
+    "correctness": {0.0: "wrong", 1.0: "right"},
+    "preference": {0.0: "the second", 0.5: "a tie", 1.0: "the first"},
+}
+
+
+def grade_name(metric: str, grade: float, grades: Collection[float]) -> str:
+    """Return what a grade is called beside the others of its scale: a word or its number.
+
+    The metric's words hold for a scale all of whose grades they name: on a scale of 0 to 3 a 1 is not right.
+    """
+    words = GRADE_WORDS.get(metric, {})
+    return words[grade] if grade in words and words.keys() >= {*grades} else f"{grade:g}"
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """A cheap rival, on the same answers as the judge.
+
+    name: the judge's name, or in words what is always answered. n: answers that both the rival and the judge
+    have scored. exact_agreement: the rival's, judge: the judge's own on these answers. difference:
+    judge minus rival, paired, -1 to 1. better: the interval of the difference lies above 0; False if it
+    lies below, or if no answer tells them apart; None if it holds 0. Where the difference is the same in
+    every cluster there is no interval, and McNemar's exact test decides, each cluster counted once.
+    """
+
+    name: str
+    n: int
+    exact_agreement: Estimate
+    judge: float
+    difference: Estimate
+    better: bool | None
+
+
+class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How well annotators agree with each other: all pairs of annotators of the same answer, pooled.
+
+    n_answers: those with two annotators or more. kappa: quadratic weights on the grades' real distances,
+    over both orders of each pair (so both annotators have the same habits, as in Scott's pi); None if it is
+    undefined, or with more than 11 different grades. alpha: Krippendorff's, without the judge, by name as in
+    ReportCard.agreement and on the same answers as there; empty if it is undefined. The other two are of
+    every answer in the labels.
+    """
+
+    n_answers: int
+    exact_agreement: Estimate
+    kappa: Estimate | None
+    alpha: dict[str, Estimate] = {}
+
+
+class AnswerGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The judge beside people on some of the answers: those of one system, one language, one value of a tag.
+
+    n: answers; n_questions: different questions among them, the unit that intervals rest on.
+    agreement: by name, the exact agreement and a kappa (quadratic for more than two grades), or Spearman
+    where grades cannot be compared; those that are undefined are left out. judge, human: their means; bias:
+    mean of judge minus human, for grades 0 and 1 the difference of the two rates; None without a common unit.
+    """
+
+    name: str
+    n: int
+    n_questions: int
+    agreement: dict[str, Estimate]
+    judge: float
+    human: float
+    bias: Estimate | None
+
+
+class GradeAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How the judge treats one grade.
+
+    n_human, n_judge: answers to which people, and the judge, gave it. recall: share of those of people's
+    that the judge gave it too; precision: share of those of the judge's that people did. None without any.
+    """
+
+    grade: float
+    n_human: int
+    n_judge: int
+    recall: Estimate | None
+    precision: Estimate | None
+
+
+class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers whose score, read as a probability, lies in (low, high]; the first bin holds 0 too.
+
+    mean: of these scores; right: share of them that people labelled 1.
+    """
+
+    low: float
+    high: float
+    mean: float
+    right: Estimate
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a score of 80 % is right 80 times of 100: scores read as probabilities beside labels 0 and 1.
+
+    bins: those with answers, ascending. error: the expected calibration error, which is never negative and
+    so reads too high with few labels. brier: mean squared distance of probability and label; rate_brier:
+    what the share of 1 among the labels, given to every answer, would reach.
+    """
+
+    bins: list[ReliabilityBin]
+    error: Estimate
+    brier: Estimate
+    rate_brier: float
+
+
+class Reversal(msgspec.Struct, frozen=True, kw_only=True):
+    """Two systems that the judge puts in the other order than people.
+
+    better, worse: by people. human, judge: mean of `better` minus mean of `worse`, by each of them.
+    """
+
+    better: str
+    worse: str
+    human: Estimate
+    judge: Estimate
+
+
+class SystemRanking(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the order of the systems survives when the judge takes people's place.
+
+    by_people, by_judge: systems, highest mean first. tied_by_people, tied_by_judge: those of them with the
+    same mean, in that order; a tie ranks nothing, so the order inside such a group means nothing. tau:
+    Kendall's tau-b of the two orders, see statistics.orders; None if one of them is all ties. n_pairs: pairs
+    of systems. reversals: those whose order is reversed, the widest apart by people first. same_best: share
+    of bootstrap resamples in which the judge's best is people's best.
+    """
+
+    by_people: list[str]
+    by_judge: list[str]
+    tied_by_people: list[list[str]] = []
+    tied_by_judge: list[list[str]] = []
+    tau: Estimate | None
+    n_pairs: int
+    reversals: list[Reversal]
+    same_best: float
+
+
+class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer on which judge and people are far apart.
+
+    human, judge: the grade of people and the score of the judge as it gave it. grades: what each annotator
+    gave; divided: they differ among themselves. Texts are there as far as the labels carry them, cut after
+    600 characters.
+    """
+
+    question_id: str
+    system: str
+    human: float
+    judge: float
+    grades: list[float]
+    divided: bool
+    question: str | None = None
+    answer: str | None = None
+    reference: str | None = None
+    human_reasons: list[str] = []
+    judge_reason: str | None = None
+
+
+class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+    """One judge beside people.
+
+    n: answers with a score of the judge and of people; every number of agreement rests on them, and alpha
+    on those too on which annotators tied.
+    statuses: of the judgements of labelled answers; `scored` equals n. n_unlabelled: judgements whose
+    answer has no label; n_tied: judgements of answers on which annotators tied; n_unjudged: labelled
+    answers without a judgement; n_tuned: labelled answers left out because the judge was made with their
+    questions. threshold: what the judge's scores were cut at, if they were.
+
+    agreement: by name, those that are defined here, the most telling first: `exact agreement`, `kappa`,
+    `within one`, `linear kappa`, `quadratic kappa` (these three for more than two grades), `alpha`
+    (Krippendorff's, the judge as one more rater; for more than two grades `nominal alpha`, `ordinal alpha`,
+    `interval alpha`), `Pearson`, `Spearman`, `Kendall tau-b`, `ROC AUC` (of the scores as given, for labels
+    of 0 and 1), `signed error` (judge minus human, above 0 lenient). Intervals are clustered by question.
+    categories, names, confusion: the grades, what they are called, and how often each pair of them occurs:
+    rows human, columns judge. Empty where grades cannot be compared; notes say why.
+    per_grade: one for each grade. calibration: for scores that can be read as probabilities.
+
+    constant: always the most frequent human grade. no_model: the judge without a language model that
+    agrees best with people. better_than_baseline: than both; None if that cannot be told.
+    by_system, by: groups of answers, by the system that gave them and by tags (`lang`, …); the largest first
+    in `by`. ranking: None with a single system. disagreements: the most instructive ones, at most 10.
+    """
+
+    judge: str
+    metric: str
+    model: str
+    prompt_version: int
+    n: int
+    statuses: dict[Status, int]
+    n_unlabelled: int
+    n_tied: int
+    n_unjudged: int
+    scale: tuple[float, float] | None
+    threshold: float | None
+    agreement: dict[str, Estimate]
+    categories: list[float]
+    confusion: list[list[int]]
+    constant: Baseline | None
+    no_model: Baseline | None
+    humans: HumanAgreement | None
+    by_system: list[AnswerGroup]
+    better_than_baseline: bool | None
+    verdict: str
+    notes: list[str]
+    n_tuned: int = 0
+    names: list[str] = []
+    per_grade: list[GradeAgreement] = []
+    calibration: Calibration | None = None
+    by: dict[str, list[AnswerGroup]] = {}
+    ranking: SystemRanking | None = None
+    disagreements: list[Disagreement] = []
+
+
+def card_of(row: Judgement | MetricSummary, cards: Sequence[ReportCard]) -> ReportCard | None:
+    """Return the card of the judge behind a judgement or a mean, None where nobody has measured it."""
+    key = (row.judge, row.metric, row.model)
+    return next((card for card in cards if (card.judge, card.metric, card.model) == key), None)
+
+
+def is_useless(row: Judgement | MetricSummary, cards: Sequence[ReportCard]) -> bool:
+    """Whether the judge's card says so; without a card, whether every card of the same model does."""
+    card = card_of(row, cards)
+    of_model = [card] if card else [other for other in cards if other.model == row.model != NO_MODEL]
+    return bool(of_model) and all(each.better_than_baseline is False for each in of_model)

@@ -1,0 +1,226 @@
+"""What people would say of all answers: a judge's means, corrected by labels of a random sample of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from ragstone.kernel.agreement.comparison import (
+    YES_NO,
+    GradeComparison,
+    JudgeId,
+    MeasuredJudge,
+    by_judge,
+    check_thresholds,
+    measure,
+    threshold_of,
+)
+from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
+from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.kernel.judging.conversation import cluster_of
+from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
+from ragstone.kernel.tables import Rows
+
+FEW_LABELS = 20
+Bounds = tuple[float, float] | None
+
+
+class SystemScores(msgspec.Struct, frozen=True, eq=False):
+    """The scores of one system by one judge: human and judge of labelled answers, judge alone of others.
+
+    clusters: of the labelled answers, then of the others. shares: of the labelled answers in a mean, where
+    they were drawn with unequal chances.
+    """
+
+    human: Floats
+    judge: Floats
+    others: Floats
+    clusters: list[str]
+    shares: Floats | None = None
+
+
+def corrected_means(
+    judgements: Iterable[Judgement],
+    labels: Iterable[Label],
+    *,
+    mapping: Mapping[float, float] | None = None,
+    threshold: float | Mapping[str, float] | None = None,
+    clusters: Mapping[str, str] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Rows[CorrectedMean]:
+    """Return the corrected means, of each judge and system with some answers that have a label and others.
+
+    The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
+    that stand as `inclusion` in their metadata, which the means then make up for. They are paired with
+    judgements, and mapping and threshold are understood, as in report_cards. The mean speaks of the answers
+    that the judge has scored; labels of others are left out. So are, labelled or not, answers to questions
+    that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what it
+    shares with other questions, such as their document; without it a question stands for itself. Raises
+    DataError as report_cards does for labels that cannot be paired, thresholds and mappings; no label at all
+    gives no means.
+    """
+    labels, rows_of = list(labels), by_judge(judgements)
+    check_thresholds(threshold, rows_of)
+    humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
+    found: Rows[CorrectedMean] = Rows((), CorrectedMean)
+    for judge, rows in rows_of.items():
+        cut = threshold_of(judge, threshold, rows)
+        one = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
+        if one.comparison is None:
+            continue
+        bounds = _bounds(one, one.comparison, mapped=mapping is not None)
+        means = [
+            _mean(judge, system, scores, one.comparison, bounds, seed=seed, resamples=resamples)
+            for system, scores in _by_system(one, one.comparison, rows, clusters or {}).items()
+            if scores.human.size and scores.others.size
+        ]
+        found += [
+            msgspec.structs.replace(
+                mean, sentence=sentence_of(mean), notes=_notes(mean, one, rows, first=place == 0)
+            )
+            for place, mean in enumerate(means)
+        ]
+    return found
+
+
+def _bounds(one: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
+    """Return the lowest and the highest grade that people can give, None if nobody knows."""
+    human, scale = comparison.human, one.scale
+    if not mapped and bool(np.isin(human, YES_NO).all()):
+        return YES_NO
+    if scale and scale[0] <= human.min() and human.max() <= scale[1]:
+        return scale
+    return (float(human.min()), float(human.max())) if human.min() < human.max() else None
+
+
+def _by_system(
+    one: MeasuredJudge, comparison: GradeComparison, rows: Sequence[Judgement], clusters: Mapping[str, str]
+) -> dict[str, SystemScores]:
+    """Return the scores of each system, in the order of the judgements."""
+    pairs, cut = one.pairs, comparison.threshold
+    places: dict[str, list[int]] = {row.system: [] for row in rows}
+    for place, (_, system) in enumerate(pairs.keys):
+        places[system].append(place)
+    others: dict[str, list[tuple[str, float]]] = {system: [] for system in places}
+    for row in rows:
+        known = (row.question_id, row.system) in pairs.labelled
+        if row.score is not None and not known and not is_tuned(row):
+            cluster = cluster_of(row, clusters)
+            others[row.system].append((cluster, row.score if cut is None else float(row.score >= cut)))
+    return {
+        system: SystemScores(
+            human=comparison.human[at],
+            judge=comparison.judge[at],
+            others=np.array([score for _, score in others[system]], dtype=np.float64),
+            clusters=[clusters.get(pairs.keys[place][0], pairs.clusters[place]) for place in at]
+            + [cluster for cluster, _ in others[system]],
+            shares=shares_of([pairs.humans[place] for place in at]),
+        )
+        for system, at in places.items()
+    }
+
+
+def shares_of(humans: Sequence[Human]) -> Floats | None:
+    """Return what part each labelled answer has in a mean over all, None where all were drawn with one
+    chance.
+
+    In the sample of one draw it goes with 1 / chance. Of several draws (labels without a chance are one,
+    those of each `queue` another) each gets the weight of as many answers as it is worth, (sum of parts)² /
+    sum of parts²; that depends on the chances alone, so any draw still speaks for all answers.
+    """
+    draws: dict[str | None, dict[int, float]] = {}
+    for place, human in enumerate(humans):
+        for label in human.labels:
+            chance = inclusion_of(label)
+            queue = None if chance is None else str((label.metadata or {}).get("queue", ""))
+            draws.setdefault(queue, {})[place] = 1.0 if chance is None else 1 / chance
+    if draws.keys() <= {None}:
+        return None
+    shares = np.zeros(len(humans))
+    for parts in draws.values():
+        given = np.array([*parts.values()])
+        shares[[*parts]] += given / given.sum() * (given.sum() ** 2 / (given @ given))
+    return np.asarray(shares / shares.sum())
+
+
+def _mean(
+    judge: JudgeId,
+    system: str,
+    scores: SystemScores,
+    comparison: GradeComparison,
+    bounds: Bounds,
+    *,
+    seed: int,
+    resamples: int,
+) -> CorrectedMean:
+    """Return the mean, without its words."""
+    every = np.concatenate([scores.judge, scores.others])
+    yes_no = comparison.categories == [*YES_NO]  # else a scale on which all happen to be 0 or 1
+    raw = mean_estimate(every, scores.clusters, seed=seed, resamples=resamples, proportion=yes_no)
+    assert raw is not None, "there are rows"
+    found = prediction_powered_mean(
+        scores.human, scores.judge, scores.others, scores.clusters, shares=scores.shares, bounds=bounds
+    )
+    return CorrectedMean(
+        judge=judge.judge,
+        metric=judge.metric,
+        model=judge.model,
+        prompt_version=judge.prompt_version,
+        system=system,
+        raw=raw,
+        corrected=found.corrected,
+        human=found.human,
+        same_unit=comparison.same_unit,
+        threshold=comparison.threshold,
+        n_labelled=scores.human.size,
+        n_rows=every.size,
+        weight=found.weight,
+        worth=found.worth,
+        to_halve=found.to_halve,
+        sentence="",
+        notes=[],
+    )
+
+
+def _notes(mean: CorrectedMean, one: MeasuredJudge, rows: Sequence[Judgement], *, first: bool) -> list[str]:
+    """Return what to know before trusting a mean; first: of its judge, so that it speaks for all of them."""
+    notes, whose = [], f"{mean.judge} of {mean.system}"
+    if mean.n_labelled < FEW_LABELS:
+        labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
+        notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
+    if any(inclusion_of(label) for human in _labelled(one, mean.system) for label in human.labels):
+        notes.append(
+            f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
+            "that of the labels alone make up for."
+        )
+    ours = [row for row in rows if row.system == mean.system]
+    tuned = sum(map(is_tuned, ours))
+    labelled = [
+        row for row in ours if (row.question_id, row.system) in one.pairs.labelled and not is_tuned(row)
+    ]
+    failed = sum(row.score is None for row in labelled)
+    reasons = {
+        "labelled answers that the judge could not score": failed,
+        "answers on which annotators tied": len(labelled) - failed - mean.n_labelled,
+        "answers to questions that the judge was tuned on": tuned,
+    }
+    left_out = [f"{n:,} {reason}" for reason, n in reasons.items() if n]
+    if left_out:
+        notes.append(f"{whose}: left out are {', '.join(left_out)}.")
+    named = {system for _, system in one.pairs.labelled}
+    bare = [system for system in dict.fromkeys(row.system for row in rows) if system not in named]
+    if first and bare:
+        notes.append(
+            f"There are no labels for {', '.join(bare)}: what {mean.judge} gives there stands uncorrected, "
+            "for it "
+            "may err otherwise on another system's answers."
+        )
+    return notes
+
+
+def _labelled(one: MeasuredJudge, system: str) -> list[Human]:
+    return [
+        human for (_, name), human in zip(one.pairs.keys, one.pairs.humans, strict=True) if name == system
+    ]

@@ -1,0 +1,240 @@
+"""Grade by grade and answer by answer: where does the judge go wrong?"""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from ragstone.kernel.agreement.card import (
+    Calibration,
+    Disagreement,
+    GradeAgreement,
+    ReliabilityBin,
+    grade_name,
+)
+from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, Scale
+from ragstone.kernel.agreement.pairing import GradePairs, Human
+from ragstone.kernel.records import Judgement
+from ragstone.kernel.statistics import (
+    BINS,
+    Clusters,
+    Codes,
+    Estimate,
+    Floats,
+    bootstrap_estimates,
+    calibration_columns,
+    cluster_codes,
+    cluster_totals,
+    mean_estimate,
+    reliability_bins,
+)
+
+LONGEST_NAME = 24
+
+
+def grade_agreements(
+    comparison: GradeComparison, clusters: Clusters, *, seed: int, resamples: int
+) -> list[GradeAgreement]:
+    """Return recall and precision of each grade; empty where grades cannot be compared."""
+    human, judge = comparison.human, comparison.judge
+    codes = cluster_codes(clusters, len(human))
+
+    def share(of: Floats, among: Floats, grade: float) -> Estimate | None:
+        at = np.flatnonzero(among == grade)
+        inside = codes[at]
+        return mean_estimate((of[at] == grade).astype(float), inside, seed=seed, resamples=resamples)
+
+    return [
+        GradeAgreement(
+            grade=grade,
+            n_human=int((human == grade).sum()),
+            n_judge=int((judge == grade).sum()),
+            recall=share(judge, human, grade),
+            precision=share(human, judge, grade),
+        )
+        for grade in comparison.categories
+    ]
+
+
+def grade_names(comparison: GradeComparison, metric: str, rows: Sequence[Judgement]) -> list[str]:
+    """Return what each grade is called: by the metric, else by the judge's own labels, else its number.
+
+    A judge's label counts if it always stands for the same score and is short. Labels of scores that were cut
+    at a threshold are not those of the grades that came of it.
+    """
+    categories = comparison.categories
+    labels: dict[float, set[str | None]] = {}
+    for row in rows:
+        if row.score is not None and comparison.threshold is None:
+            labels.setdefault(row.score, set()).add(row.label)
+    own = {score: next(iter(given)) or "" for score, given in labels.items() if len(given) == 1}
+    known = [grade_name(metric, grade, categories) for grade in categories]
+    return [
+        own[grade]
+        if name == f"{grade:g}" and 0 < len(own.get(grade, "")) <= LONGEST_NAME and _is_word(own[grade])
+        else name
+        for name, grade in zip(known, categories, strict=True)
+    ]
+
+
+def _is_word(label: str) -> bool:
+    return any(character.isalpha() for character in label)
+
+
+def calibration_of(
+    comparison: GradeComparison, scale: Scale, clusters: Clusters, *, seed: int, resamples: int
+) -> Calibration | None:
+    """Return how far the judge's scores hold as probabilities; None unless they can be read so.
+
+    That takes labels of 0 and 1, both present, and a scale of 0 to 1 or 0 to 100 on which the judge gives
+    more than its two ends. The scores are those before any threshold.
+    """
+    labels, probabilities = comparison.human, _probabilities(comparison.raw, scale)
+    if probabilities is None or set(np.unique(labels)) != set(YES_NO):
+        return None
+    columns, statistics = calibration_columns(probabilities, labels)
+    codes = cluster_codes(clusters, len(labels))
+    totals = cluster_totals(columns, codes)
+    found = bootstrap_estimates(totals, statistics, len(labels), seed=seed, resamples=resamples)
+    error, brier = found["expected calibration error"], found["Brier score"]
+    if error is None or brier is None:
+        return None
+    bins = reliability_bins(probabilities)
+    bin_of = partial(_bin, bins, probabilities, labels, clusters=codes, seed=seed, resamples=resamples)
+    return Calibration(
+        bins=[made for number in range(BINS) if (made := bin_of(number))],
+        error=error,
+        brier=brier,
+        rate_brier=float(labels.mean() * (1 - labels.mean())),
+    )
+
+
+def _probabilities(raw: Floats, scale: Scale) -> Floats | None:
+    top = scale[1] if scale else 1.0
+    readable = scale in (None, (0, 1), (0, 100)) and raw.min() >= 0 and raw.max() <= top
+    if not readable or np.isin(raw, (0.0, top)).all():
+        return None
+    return np.asarray(raw / top)
+
+
+def _bin(
+    bins: Codes,
+    probabilities: Floats,
+    labels: Floats,
+    number: int,
+    *,
+    clusters: Codes,
+    seed: int,
+    resamples: int,
+) -> ReliabilityBin | None:
+    at = np.flatnonzero(bins == number)
+    right = mean_estimate(labels[at], clusters[at], seed=seed, resamples=resamples)
+    if right is None:
+        return None
+    mean = float(probabilities[at].mean())
+    return ReliabilityBin(low=number / BINS, high=(number + 1) / BINS, mean=mean, right=right)
+
+
+MOST = 10
+LONGEST = 600  # characters of a text that are kept
+
+
+def instructive_disagreements(comparison: GradeComparison, pairs: GradePairs) -> list[Disagreement]:
+    """Return at most ten answers on which judge and people differ, the largest distance first.
+
+    Distances are compared in tenths of the largest. Where they are equal, systems take turns, and with them
+    the lenient and the harsh; a question is shown once as long as there are others; answers on which people
+    agree with each other, and those that come with both reasons, are preferred. With a threshold the distance
+    is that of the score from it; without a common unit it is that of the rank from people's rank, or from
+    their 0 or 1, from half of the range on.
+    """
+    apart = comparison.judge - comparison.human
+    if not comparison.same_unit:
+        yes_no = np.isin(comparison.human, YES_NO).all()
+        apart = _ranks(comparison.raw) - (comparison.human if yes_no else _ranks(comparison.human))
+        apart[np.abs(apart) <= 0.5] = 0
+    elif comparison.threshold is not None:
+        apart = np.sign(apart) * (1e-9 + np.abs(comparison.raw - comparison.threshold))
+    return [_told(pairs, place) for place in _chosen(apart, pairs)]
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return the mid-rank of each value, from 0 to 1."""
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray(((np.cumsum(counts) - counts / 2) / len(values))[codes])
+
+
+def _chosen(apart: Floats, pairs: GradePairs) -> list[int]:
+    """Return the places of at most ten, in the order in which they are shown."""
+    distances = np.abs(apart)
+    tenths = np.ceil(10 * distances / (distances.max() or 1.0) - 1e-6)
+    chosen: list[int] = []
+    for tenth in np.unique(tenths)[::-1]:
+        waiting = [int(place) for place in np.flatnonzero((tenths == tenth) & (distances > 0))]
+        waiting.sort(key=lambda place: _worth(pairs, place))
+        while waiting and len(chosen) < MOST:
+            chosen.append(_next(waiting, apart, pairs, chosen))
+            waiting.remove(chosen[-1])
+    return chosen
+
+
+def _next(waiting: Sequence[int], apart: Floats, pairs: GradePairs, chosen: Sequence[int]) -> int:
+    """Return the first of those whose question, then system, then side was shown least often."""
+    questions = Counter(pairs.clusters[place] for place in chosen)
+    systems = Counter(pairs.systems[place] for place in chosen)
+    sides = Counter(apart[place] > 0 for place in chosen)
+    return min(
+        waiting,
+        key=lambda place: (
+            questions[pairs.clusters[place]],
+            systems[pairs.systems[place]],
+            sides[apart[place] > 0],
+        ),
+    )
+
+
+def _worth(pairs: GradePairs, place: int) -> tuple[bool, bool, tuple[str, str]]:
+    """Return what orders answers of one distance, the best first."""
+    human = pairs.humans[place]
+    n_reasons = bool(_reasons(human)) + bool(pairs.rows[place].rationale)
+    return _divided(human), n_reasons < 2, pairs.keys[place]
+
+
+def _told(pairs: GradePairs, place: int) -> Disagreement:
+    row, human = pairs.rows[place], pairs.humans[place]
+    return Disagreement(
+        question_id=row.question_id,
+        system=pairs.systems[place],
+        human=float(pairs.human[place]),
+        judge=float(pairs.judge[place]),
+        grades=human.grades,
+        divided=_divided(human),
+        question=_text_of(human, "question"),
+        answer=_text_of(human, "answer"),
+        reference=_text_of(human, "reference"),
+        human_reasons=_reasons(human),
+        judge_reason=_cut(row.rationale) if row.rationale else None,
+    )
+
+
+def _divided(human: Human) -> bool:
+    return len(set(human.grades)) > 1
+
+
+def _reasons(human: Human) -> list[str]:
+    return [_cut(label.rationale) for label in human.labels if label.rationale]
+
+
+def _text_of(human: Human, field: str) -> str | None:
+    for label in human.labels:
+        value = (label.metadata or {}).get(field)
+        if isinstance(value, list):
+            value = " / ".join(str(part) for part in value)
+        if isinstance(value, str) and value.strip():
+            return _cut(value)
+    return None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST].rstrip() + "…"

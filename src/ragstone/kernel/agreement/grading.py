@@ -1,0 +1,294 @@
+"""Judgements and labels -> one report card for each judge: the room's way in."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from ragstone.kernel.agreement.card import (
+    AnswerGroup,
+    Baseline,
+    HumanAgreement,
+    ReportCard,
+    SystemRanking,
+    grade_name,
+)
+from ragstone.kernel.agreement.comparison import (
+    PREFERENCE,
+    YES_NO,
+    GradeComparison,
+    JudgeId,
+    MeasuredJudge,
+    by_judge,
+    check_thresholds,
+    hits,
+    measure,
+    threshold_of,
+)
+from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
+from ragstone.kernel.agreement.grades import (
+    calibration_of,
+    grade_agreements,
+    grade_names,
+    instructive_disagreements,
+)
+from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
+from ragstone.kernel.agreement.humans import human_agreement, with_alpha
+from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
+from ragstone.kernel.agreement.unmatched import why_unmatched
+from ragstone.kernel.agreement.verdict import (
+    Hits,
+    best_rival,
+    better_than_all,
+    constant_baseline,
+    nothing_scored,
+    one_grade_only,
+    verdict,
+)
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.conversation import conversation_of
+from ragstone.kernel.records import NO_MODEL, Judgement, Label
+from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
+from ragstone.kernel.tables import Rows
+
+FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/statistics.md)
+SHOWN_GROUPS = 5
+
+
+def report_cards(
+    judgements: Iterable[Judgement],
+    labels: Iterable[Label],
+    *,
+    mapping: Mapping[float, float] | None = None,
+    threshold: float | Mapping[str, float] | None = None,
+    by: Sequence[str] = (),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Rows[ReportCard]:
+    """Return a report card for each judge that labels speak of, in order of first appearance.
+
+    mapping: label value -> judge score, for labels on another scale; labels between two are placed on the
+    line between them. threshold: the score from which on a
+    judge says 1, for labels of 0 and 1 and a wider scale: one for all judges, or judge -> its own; judges
+    that say 0 or 1 do not need it. A judge that cannot be compared grade by grade gets rank correlation
+    and a note that says why. by: fields of the rows' metadata to group the answers by, beside their tags and
+    `lang`, `language`, `subset` and `dataset`.
+    Raises DataError if nothing can be paired, if every labelled answer was used to tune the judges, for an
+    answer judged or labelled twice, for a label that the mapping lacks, for a threshold or a
+    mapping that is not finite, for a threshold off the scale of the judge that it names, for a field of
+    `by` that no row has, and if the labels lie off the scale of every judge.
+    """
+    labels, rows_of = list(labels), by_judge(judgements)
+    check_thresholds(threshold, rows_of)
+    humans = {metric: human_scores(labels, metric, mapping) for metric in {j.metric for j in rows_of}}
+
+    def measured_in(metric: str, judge: JudgeId) -> MeasuredJudge:
+        cut = threshold_of(judge, threshold, rows_of[judge])
+        return measure(judge, rows_of[judge], humans[metric], mapped=mapping is not None, threshold=cut)
+
+    everyone = [measured_in(judge.metric, judge) for judge in rows_of]
+    measured = [one for one in everyone if one.pairs.statuses or one.pairs.n_tied or one.pairs.n_tuned]
+    _check(measured, [rows[0] for rows in rows_of.values()], labels)
+    _check_fields(by, measured)
+    free = [judge for judge in rows_of if judge.model == NO_MODEL]
+    paid = {one.judge.metric for one in measured if one.judge.model != NO_MODEL}
+    metrics = {one.judge.metric for one in measured}
+    rivals = {m: [(judge.judge, hits(measured_in(m, judge))) for judge in free] for m in paid}
+    people = {m: human_agreement(humans[m].values(), seed=seed, resamples=resamples) for m in metrics}
+    cards = (
+        report_card(
+            one,
+            [] if one.judge.model == NO_MODEL else rivals[one.judge.metric],
+            people[one.judge.metric],
+            by=by,
+            seed=seed,
+            resamples=resamples,
+        )
+        for one in measured
+    )
+    return Rows(cards, ReportCard)
+
+
+def _check(
+    measured: Sequence[MeasuredJudge], judgements: Sequence[Judgement], labels: Sequence[Label]
+) -> None:
+    """Raise DataError if no judge can be measured, or the labels lie off the scale of every one."""
+    if not judgements or not labels:
+        raise DataError(f"no {'labels' if judgements else 'judgements'} to compare: is this the right file?")
+    if not measured:
+        told = why_unmatched(judgements, labels)
+        raise DataError(f"no label is for an answer that was judged. {told}")
+    if not any(one.pairs.statuses or one.pairs.n_tied for one in measured):
+        raise DataError(
+            f"all {measured[0].pairs.n_tuned:,} labelled answers are of questions that judge "
+            f"{measured[0].judge.judge!r} was made with, as examples or to fit a threshold. They cannot test "
+            "it: label answers to other questions, or judge with another judge."
+        )
+    compared = [(one.judge, one.comparison) for one in measured if one.comparison]
+    if compared and all(comparison.off_scale for _, comparison in compared):
+        judge, comparison = compared[0]
+        raise DataError(f"judge {judge.judge!r}, metric {judge.metric!r}: {comparison.notes[0]}")
+
+
+def _check_fields(by: Sequence[str], measured: Sequence[MeasuredJudge]) -> None:
+    """Raise DataError for a field that neither labels nor judgements have."""
+    for field in by:
+        if not any(has_field(one.pairs, field) for one in measured):
+            raise DataError(
+                f"no label and no judgement has a field {field!r} to group by. Add a column of that name to "
+                "the file of labels, or leave it out."
+            )
+
+
+def report_card(
+    one: MeasuredJudge,
+    rivals: Sequence[tuple[str, Hits]],
+    people: HumanAgreement | None,
+    *,
+    by: Sequence[str] = (),
+    seed: int,
+    resamples: int,
+) -> ReportCard:
+    """Return the report card of one judge.
+
+    rivals: name and hits of the judges that ask no model, if this one asks one.
+    people: how well annotators agree in this metric. by: further fields to group answers by.
+    """
+    pairs, comparison = one.pairs, one.comparison
+    card = _empty_card(one, people)
+    if comparison is None:
+        return card
+    clusters = cluster_codes(pairs.clusters, len(pairs.keys))
+    drawn = {"seed": seed, "resamples": resamples}
+    raters = raters_of(pairs, comparison)
+    agreement = agreement_estimates(comparison, clusters, raters, **drawn)
+    constant = constant_baseline(comparison, clusters, one.judge.metric, **drawn)
+    own_clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
+    no_model = best_rival(hits(one), rivals, own_clusters, **drawn)
+    ranking = None
+    if one.judge.metric != PREFERENCE:
+        ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
+    systems, tags = by_system(comparison, pairs, **drawn), by_tags(comparison, pairs, by, **drawn)
+    baselines = [baseline for baseline in (constant, no_model) if baseline]
+    better, words = _conclusion(one, agreement, baselines, people, ranking)
+    return msgspec.structs.replace(
+        card,
+        threshold=comparison.threshold,
+        humans=with_alpha(people, raters, **drawn),
+        agreement=agreement,
+        categories=comparison.categories,
+        names=grade_names(comparison, one.judge.metric, pairs.rows),
+        confusion=_confusion(comparison),
+        per_grade=grade_agreements(comparison, clusters, **drawn),
+        calibration=calibration_of(comparison, one.scale, clusters, **drawn),
+        constant=constant,
+        no_model=no_model,
+        by_system=systems,
+        by=tags,
+        ranking=ranking,
+        disagreements=instructive_disagreements(comparison, pairs),
+        better_than_baseline=better,
+        verdict=words,
+        notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
+    )
+
+
+def _empty_card(one: MeasuredJudge, people: HumanAgreement | None) -> ReportCard:
+    """Return the card of a judge none of whose judgements can be compared."""
+    judge, pairs = one.judge, one.pairs
+    return ReportCard(
+        judge=judge.judge,
+        metric=judge.metric,
+        model=judge.model,
+        prompt_version=judge.prompt_version,
+        n=len(pairs.keys),
+        statuses=pairs.statuses,
+        n_unlabelled=pairs.n_unlabelled,
+        n_tied=pairs.n_tied,
+        n_unjudged=pairs.n_unjudged,
+        n_tuned=pairs.n_tuned,
+        scale=one.scale,
+        threshold=None,
+        agreement={},
+        categories=[],
+        confusion=[],
+        constant=None,
+        no_model=None,
+        humans=people,
+        by_system=[],
+        better_than_baseline=None,
+        verdict=nothing_scored(pairs.statuses, pairs.n_tuned),
+        notes=_tuned(pairs),
+    )
+
+
+def _conclusion(
+    one: MeasuredJudge,
+    agreement: Mapping[str, Estimate],
+    baselines: Sequence[Baseline],
+    people: HumanAgreement | None,
+    ranking: SystemRanking | None,
+) -> tuple[bool | None, str]:
+    """Return whether the judge beats its baselines, and the verdict."""
+    if one.comparison is None:
+        return None, nothing_scored(one.pairs.statuses, one.pairs.n_tuned)
+    human, grades = one.comparison.human, one.comparison.categories
+    if "exact agreement" in agreement and human.min() == human.max():
+        return None, one_grade_only(grade_name(one.judge.metric, float(human[0]), grades), agreement)
+    yes = grade_name(one.judge.metric, 1.0, grades) if grades == [*YES_NO] else None
+    return better_than_all(baselines), verdict(agreement, baselines, people, yes, ranking)
+
+
+def _confusion(comparison: GradeComparison | None) -> list[list[int]]:
+    if comparison is None or not comparison.categories:
+        return []
+    table = contingency_table(comparison.human, comparison.judge, comparison.categories)
+    return [[int(n) for n in row] for row in table]
+
+
+def _notes(
+    comparison: GradeComparison,
+    pairs: GradePairs,
+    agreement: Mapping[str, Estimate],
+    tables: Sequence[Sequence[AnswerGroup]],
+) -> list[str]:
+    notes = [*comparison.notes, *_tuned(pairs), *_unequal(pairs)]
+    if comparison.categories and "kappa" not in agreement:
+        notes.append("Kappa is undefined: people and the judge gave the same grade every time.")
+    if "Spearman" not in agreement:
+        notes.append("Correlation is undefined: people or the judge gave the same grade every time.")
+    n_clusters = len(set(pairs.clusters))
+    if n_clusters < FEW_CLUSTERS:
+        unit = "conversations" if any(map(conversation_of, pairs.rows)) else "questions"
+        notes.append(f"Only {n_clusters} different {unit}: intervals from so few are too narrow.")
+        return notes
+    small = [
+        one.name for groups in tables if len(groups) > 1 for one in groups if one.n_questions < FEW_CLUSTERS
+    ]
+    if small:
+        named = ", ".join(small[:SHOWN_GROUPS]) + (", …" if len(small) > SHOWN_GROUPS else "")
+        notes.append(
+            f"Groups of fewer than {FEW_CLUSTERS} questions have intervals that are too narrow: {named}."
+        )
+    return notes
+
+
+def _tuned(pairs: GradePairs) -> list[str]:
+    if not pairs.n_tuned:
+        return []
+    n = f"{pairs.n_tuned:,} labelled answer{'s are' if pairs.n_tuned > 1 else ' is'}"
+    return [
+        f"{n} left out: the judge was made with their questions, as examples or to fit a threshold, so they "
+        "cannot test it."
+    ]
+
+
+def _unequal(pairs: GradePairs) -> list[str]:
+    n = sum(any(inclusion_of(label) for label in human.labels) for human in pairs.humans)
+    if not n:
+        return []
+    return [
+        f"{n:,} of the {len(pairs.humans):,} labelled answers were drawn with unequal chances, those that "
+        "are hard for the judge more often. Every number of this card is of the labelled answers: it says "
+        "what the judge does on them, not how it does on all answers. Only the corrected means make up for "
+        "the chances."
+    ]

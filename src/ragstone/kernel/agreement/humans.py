@@ -1,0 +1,172 @@
+"""How well people agree with each other: what a judge can reach at best, and on what annotators differ."""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+import msgspec
+import numpy as np
+
+from ragstone.kernel.agreement.card import HumanAgreement
+from ragstone.kernel.agreement.comparison import MAX_GRADES
+from ragstone.kernel.agreement.estimates import Raters, alpha_estimates, alphas_of, table_totals
+from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_adjudicated
+from ragstone.kernel.records import Label
+from ragstone.kernel.statistics import (
+    Estimate,
+    bootstrap_estimates,
+    exact_matches,
+    kappa_of_cells,
+    mean_estimate,
+    nominal,
+    quadratic,
+)
+
+
+def human_agreement(humans: Iterable[Human], *, seed: int, resamples: int) -> HumanAgreement | None:
+    """Return the agreement between annotators of the same answer, None if no answer has two.
+
+    Every pair of annotators of an answer counts once; an estimate's n is the number of pairs. Intervals
+    are clustered like the judge's. Alpha is of a judge's answers: see with_alpha.
+    """
+    several = [human for human in humans if len(human.grades) > 1]
+    pairs = [(a, b, human.cluster) for human in several for a, b in combinations(human.grades, 2)]
+    first = np.array([a for a, _, _ in pairs])
+    second = np.array([b for _, b, _ in pairs])
+    clusters = [cluster for _, _, cluster in pairs]
+    exact = mean_estimate(exact_matches(first, second), clusters, seed=seed, resamples=resamples)
+    if exact is None:
+        return None
+    grades = [float(grade) for grade in np.union1d(first, second)]
+    kappa: dict[str, Estimate | None] = {}
+    if len(grades) <= MAX_GRADES:
+        both_orders = np.concatenate([first, second]), np.concatenate([second, first])
+        totals = table_totals(*both_orders, grades, clusters * 2)
+        statistics = {"kappa": kappa_of_cells(grades, quadratic)}
+        kappa = bootstrap_estimates(totals, statistics, len(pairs), seed=seed, resamples=resamples)
+    return HumanAgreement(
+        n_answers=len(several),
+        exact_agreement=exact,
+        kappa=kappa.get("kappa"),
+    )
+
+
+def with_alpha(
+    people: HumanAgreement | None, raters: Raters | None, *, seed: int, resamples: int
+) -> HumanAgreement | None:
+    """Return the same with people's alpha on the answers of one judge, so that the two can be compared."""
+    if people is None or raters is None:
+        return people
+    found = alpha_estimates(raters, judge=False, seed=seed, resamples=resamples)
+    return msgspec.structs.replace(people, alpha={name: alpha for name, alpha in found.items() if alpha})
+
+
+PAGE_RESAMPLES = 2000  # a page is loaded often, and its intervals need no third digit
+
+
+class PairAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Two annotators on the answers that both have labelled.
+
+    n: those answers. exact: the share with the same grade. kappa: Cohen's; unweighted for two grades, with
+    quadratic weights for more (on the grades' real distances), None where it is undefined or grades are too
+    many to count. kind: its name.
+    """
+
+    first: str
+    second: str
+    n: int
+    exact: Estimate
+    kappa: Estimate | None
+    kind: str
+
+
+class AnnotatorAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How well annotators agree: pairs, in the order of their names, and Krippendorff's alpha of them all.
+
+    n_answers: answers with labels of two annotators or more. n_differing: those of them on which not all gave
+    the same grade. alpha: by name; for more than two grades nominal, ordinal and interval.
+    """
+
+    n_answers: int
+    n_differing: int
+    pairs: list[PairAgreement]
+    alpha: dict[str, Estimate]
+
+
+def annotator_agreement(
+    labels: Iterable[Label],
+    metric: str,
+    grades: Sequence[float] = (),
+    *,
+    seed: int = 0,
+    resamples: int = PAGE_RESAMPLES,
+) -> AnnotatorAgreement:
+    """Return the agreement between annotators in a metric; adjudicators' labels are no annotator's.
+
+    grades: of the scale, [] for those that were given. Intervals are clustered by question.
+    """
+    humans = human_scores((one for one in labels if not is_adjudicated(one)), metric)
+    several = [human for human in humans.values() if len(human.grades) > 1]
+    given: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
+    for human in several:
+        named = sorted((row.annotator or "", row.score) for row in human.labels)
+        for (a, of_a), (b, of_b) in combinations(named, 2):
+            given.setdefault((a, b), []).append((of_a, of_b, human.cluster))
+    known = sorted({*grades, *(grade for human in several for grade in human.grades)})
+    alpha = (
+        alphas_of(
+            [human.grades for human in several],
+            known,
+            [human.cluster for human in several],
+            seed=seed,
+            resamples=resamples,
+        )
+        if several
+        else {}
+    )
+    return AnnotatorAgreement(
+        n_answers=len(several),
+        n_differing=sum(len(set(human.grades)) > 1 for human in several),
+        pairs=[
+            _pair(names, rows, known, seed=seed, resamples=resamples) for names, rows in sorted(given.items())
+        ],
+        alpha={name: found for name, found in alpha.items() if found},
+    )
+
+
+def _pair(
+    names: tuple[str, str],
+    rows: Sequence[tuple[float, float, str]],
+    grades: Sequence[float],
+    *,
+    seed: int,
+    resamples: int,
+) -> PairAgreement:
+    first, second = np.array([a for a, _, _ in rows]), np.array([b for _, b, _ in rows])
+    clusters = [cluster for _, _, cluster in rows]
+    exact = mean_estimate(exact_matches(first, second), clusters, seed=seed, resamples=resamples)
+    assert exact is not None, "there are rows"
+    kind, weights = ("quadratic kappa", quadratic) if len(grades) > 2 else ("kappa", nominal)
+    kappa: dict[str, Estimate | None] = {}
+    if len(grades) <= MAX_GRADES:
+        totals = table_totals(first, second, grades, clusters)
+        statistics = {kind: kappa_of_cells(grades, weights)}
+        kappa = bootstrap_estimates(totals, statistics, len(rows), seed=seed, resamples=resamples)
+    return PairAgreement(
+        first=names[0], second=names[1], n=len(rows), exact=exact, kappa=kappa.get(kind), kind=kind
+    )
+
+
+def differing(labels: Iterable[Label], metric: str) -> dict[Key, list[Label]]:
+    """Return the answers on which annotators gave different grades, with their labels and an adjudicator's.
+
+    In the order of the labels; an adjudicator's label is the last of its answer.
+    """
+    of: dict[Key, list[Label]] = {}
+    for label in labels:
+        if label.metric in (None, metric):
+            of.setdefault((label.question_id, label.system), []).append(label)
+    return {
+        key: sorted(rows, key=is_adjudicated)
+        for key, rows in of.items()
+        if len({row.score for row in rows if not is_adjudicated(row)}) > 1
+    }

@@ -1,0 +1,59 @@
+"""Why no label is for an answer that was judged: labels say what they are of, and so does the message."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from ragstone.kernel.judging.conversation import conversation_of
+from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.tables.labels import STATEMENTS
+
+SHOWN = 3
+_NUMBERED = re.compile(r"row-\d+")  # the id of a row that has neither an id nor a question
+
+
+def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> str:
+    """Return what keeps the two apart, most likely first, and what to do; both have rows."""
+    metrics = {row.metric for row in judgements}
+    labelled = {label.metric for label in labels if label.metric}
+    same_answers = {(row.question_id, row.system) for row in judgements}
+    alike = any((label.question_id, label.system) in same_answers for label in labels)
+    if labelled == {STATEMENTS} and STATEMENTS not in metrics:
+        return (
+            "The labels say which statements are true, and not which answers are right; the judgements are "
+            f"of {_listed(metrics)}. Such labels test a judge of statements: run `ragstone judge FILE "
+            f"--judge {STATEMENTS}` and compare that. To test this judge, label its answers: `ragstone "
+            "label`."
+        )
+    asked = {row.question_id for row in judgements}
+    if labelled and not labelled & metrics and (alike or any(one.question_id in asked for one in labels)):
+        return (
+            f"The labels are of {_listed(labelled)}, the judgements of {_listed(metrics)}. Judge the answers "
+            f"with a judge of {_listed(labelled)}, or leave the column `metric` out if the labels are of "
+            "any."
+        )
+    if any(label.question_id in asked for label in labels):
+        systems = {row.system for row in judgements}, {label.system for label in labels}
+        return (
+            f"The judgements are of {_listed(systems[0], 'system')}, the labels of "
+            f"{_listed(systems[1], 'system')}. Give the answers of a system the same name in both files."
+        )
+    ids = f"Judgements: {_examples(judgements)}. Labels: {_examples(labels)}."
+    if conversation_of(judgements[0]) is not None:
+        return f"{ids} The judgements are of single replies: label replies, or judge without --each-turn."
+    if all(_NUMBERED.fullmatch(label.question_id) for label in labels):
+        return (
+            f"{ids} The labels have no column of ids or questions that is known. Name it: --column "
+            "question=COLUMN, the same as for `ragstone judge`."
+        )
+    return f"{ids} Use the same question ids and systems in both files."
+
+
+def _listed(names: Collection[str], what: str = "") -> str:
+    shown = ", ".join(sorted(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    return f"{what}{'s' * (len(names) > 1)} {shown}" if what else shown
+
+
+def _examples(rows: Sequence[Judgement] | Sequence[Label]) -> str:
+    return "; ".join(
+        f"question {row.question_id!r}, system {row.system!r}, metric {row.metric!r}" for row in rows[:2]
+    )

@@ -1,0 +1,131 @@
+"""The options that several commands share: one meaning, one help text."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.kernel.config import EngineKind
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="Settings file; default: ragstone.toml in this folder, if there is one."),
+]
+Offline = Annotated[bool, typer.Option("--offline", help="Answer from the ledger alone; call no model.")]
+KeepFailures = Annotated[
+    bool,
+    typer.Option("--keep-failures", help="Keep unusable replies of earlier runs; do not ask for them again."),
+]
+MaskToo = Annotated[
+    bool, typer.Option("--mask", help="Show models placeholders in place of personal data, see [privacy].")
+]
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds",
+        help="Show each mean's worst and best case, had its failed rows the lowest or the highest score; "
+        "without it, where more than 5 % failed.",
+    ),
+]
+ByBatch = Annotated[
+    bool, typer.Option("--batch", help="Use the provider's batch API: cheaper, but takes up to a day.")
+]
+BudgetCap = Annotated[
+    str | None,
+    typer.Option(
+        "--budget", help="Spend at most this: 500calls, 200000tokens, 5usd, or several with commas."
+    ),
+]
+Deadline = Annotated[
+    str | None,
+    typer.Option(
+        "--deadline", help="Stop after this time: 90s, 30m, 1h30m. Rows not finished by then are timeouts."
+    ),
+]
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask for confirmation before spending a large sum.")
+]
+ForecastOnly = Annotated[
+    bool,
+    typer.Option("--forecast", help="Show how many calls it would make and what they cost; call no model."),
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N rows.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random choices.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run the Python code that judge files outside this project name.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 5 if some rows could not be scored.")]
+SYSTEM = "One of [systems], module:function, or a prompt for the built-in RAG: strict, bare, or a .toml file."
+AnsweredBy = Annotated[str | None, typer.Option("--system", help=SYSTEM)]
+Model = Annotated[
+    str | None, typer.Option("--model", help="The model to use: transport/model, e.g. openai/gpt-4o-mini.")
+]
+Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write.")]
+OutputPlace = Annotated[
+    str,
+    typer.Option(
+        "-o", "--output", help="The file to write, or its URL; end with / to write a folder of shards."
+    ),
+]
+Engine = Annotated[
+    EngineKind | None,
+    typer.Option("--engine", help="local: run in this process; ray: on a Ray cluster, see [engine]."),
+]
+DEFAULT_K = 10  # of `ragstone retrieve`: measures are shown to that depth
+QuestionsFile = Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")]
+DocumentPaths = Annotated[
+    list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
+]
+ChunksFile = Annotated[
+    Path | None,
+    typer.Option("--chunks", help="Chunks from `ragstone chunk`, so that no documents need cutting."),
+]
+RankingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--rankings", help="Measure these rankings (rows, or a TREC run file) instead of searching."
+    ),
+]
+Retriever = Annotated[
+    str | None, typer.Option("--retriever", help="bm25, dense, hybrid, or one of [retrievers].")
+]
+K_HELP = f"How many results; default {DEFAULT_K}, or k of [retrieve] if larger."
+TopK = Annotated[int | None, typer.Option("-k", min=1, help=K_HELP)]
+Where = Annotated[
+    list[str] | None, typer.Option("--where", help="Only chunks with this tag: TAG=VALUE; may be repeated.")
+]
+Match = Annotated[
+    list[str] | None,
+    typer.Option("--match", help="Only chunks whose value of this tag is the question's; may be repeated."),
+]
+Method = Annotated[str | None, typer.Option("--method", help="How to cut documents: see `ragstone chunk`.")]
+Size = Annotated[int | None, typer.Option("--size", min=1, help="Maximum characters per chunk.")]
+Embedder = Annotated[str | None, typer.Option("--embedder", help="Embedder for dense and hybrid.")]
+Qrels = Annotated[
+    Path | None,
+    typer.Option("--qrels", help="TREC qrels: the relevant documents, in place of the questions' own."),
+]
+Trec = Annotated[Path | None, typer.Option("--trec", help="Also write a TREC run file.")]
+SeedOrSettings = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of the confidence intervals.")
+]
+SeedOfRun = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, help="Seed of all random choices; default: seed in [run]."),
+]
+JudgementsFile = Annotated[Path, typer.Argument(help="The judges' scores: a file of judgements, or a run.")]
+LabelsFile = Annotated[Path, typer.Argument(help="People's labels: question_id, system, score.")]
+MaybeLabels = Annotated[
+    Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
+]
+BuildSources = Annotated[
+    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
+]
+TestShare = Annotated[
+    float | None,
+    typer.Option(
+        "--test-share", min=0, max=1, help="Share of the documents whose questions are held out for testing."
+    ),
+]

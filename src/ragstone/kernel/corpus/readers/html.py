@@ -1,0 +1,184 @@
+"""An HTML page -> a document: the text that a reader sees, in lines and paragraphs."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragstone.kernel.corpus.readers.text import first_line
+from ragstone.kernel.errors import optional_package
+from ragstone.kernel.files.decoding import decode, encoding_note
+from ragstone.kernel.files.file import File
+from ragstone.kernel.files.office import REPEATED
+from ragstone.kernel.records import Document
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# ruff: noqa: SIM905 - one name a line would hide the lists
+DROPPED = frozenset("button head iframe nav noscript script select style svg template".split())
+PARAGRAPHS = frozenset(
+    "address article aside blockquote body dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main "
+    "ol p pre section table ul".split()
+)
+LINES = frozenset("br caption dd details div dt figcaption legend li option summary tr".split())
+CELLS = frozenset({"td", "th"})
+MOST_SPAN = 1000  # columns or rows of a cell, as in browsers
+STRUCTURED = "dl, h1, h2, h3, h4, h5, h6, ol, pre, table, ul"  # a cell with one of them is page layout
+
+# In the text while it is made, before a heading: the character of this number.
+LEVELS = {f"h{level}": chr(level) for level in range(1, 7)}
+_MARKS = "".join(LEVELS.values())
+_MARKED = re.compile(f"[{_MARKS}]")
+_TITLE = re.compile(f"[^{_MARKS}\n]*+")
+_EMPTY_HEADING = re.compile(f"[{_MARKS}](?=\\s*(?:\\n|$))")
+_SPACES = re.compile(r"[ \t\n\f]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_LANG = re.compile(r"([a-z]{2})(?:[-_]|$)", re.IGNORECASE)
+
+
+def read_html(file: File) -> Iterator[Document]:
+    """Yield the one document of an HTML file, titled by its title, first h1 or first line.
+
+    Navigation, scripts, styles, controls and hidden elements are left out. Blocks are separated by a blank
+    line, lines and table rows by a line end, cells by " | "; `pre` keeps its spaces. `lang` is the page's
+    own declaration. Raises MissingExtra without selectolax.
+    """
+    with optional_package(f"reading {file.path}", "html"):
+        from selectolax.lexbor import LexborHTMLParser
+    content, encoding = decode(file.read_bytes(), html=True)
+    page = LexborHTMLParser(content)
+    text, headings = _headings(_visible_text(page))
+    yield Document(
+        id=file.id,
+        text=text,
+        title=_first_text(page, "title") or _first_text(page, "h1") or first_line(text),
+        lang=_language(page),
+        source=str(file.path),
+        metadata={**({"headings": headings} if headings else {}), **encoding_note(encoding)} or None,
+    )
+
+
+def _visible_text(page: "LexborHTMLParser") -> str:
+    pieces: list[str] = []
+    if page.body is None:
+        return ""
+    spanning = _spanning_cells(page)
+    # A stack, because pages nest deeper than Python recurses. A number is a break that is due after an
+    # element's children; the second value tells what stands around: "pre", "cell" or nothing.
+    todo: list[tuple[LexborNode | int, str]] = [(page.body, "")]
+    while todo:
+        node, inside = todo.pop()
+        if isinstance(node, int):
+            _add_break(pieces, node)
+        elif node.is_text_node:
+            _add_text(pieces, node.text_content or "", inside)
+        elif node.is_element_node and node.tag not in DROPPED and "hidden" not in node.attributes:
+            _add_spanning(pieces, spanning.get(node.mem_id, ()))
+            inside = _enter(pieces, node, inside)
+            todo.append((_break_of(node, inside), ""))
+            children = list(node.iter(include_text=True, skip_empty=False))
+            todo += [(child, inside) for child in reversed(children)]
+    return _BLANK_LINES.sub("\n\n", _EMPTY_HEADING.sub("", "".join(pieces))).strip()
+
+
+def _headings(marked: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return a text without the marks of its headings, and the headings as they stand in metadata."""
+    headings = []
+    for n_before, mark in enumerate(_MARKED.finditer(marked)):
+        title = _TITLE.match(marked, mark.end())
+        headings.append(
+            {
+                "start": mark.start() - n_before,
+                "level": ord(mark[0]),
+                "title": title[0].strip() if title else "",
+            }
+        )
+    return _MARKED.sub("", marked), headings
+
+
+def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
+    """Return node of a cell -> texts of the cells from rows above that stand before it in its row."""
+    found: dict[int, list[str]] = {}
+    for table in page.css("table:has([rowspan])"):
+        below: dict[int, tuple[int, str]] = {}  # column -> how many rows it still reaches, and its text
+        for row in table.css("tr"):
+            column = 0
+            reached: dict[int, tuple[int, str]] = {}
+            for cell in (one for one in row.iter() if one.tag in CELLS):
+                while column in below:
+                    n_rows, text = below.pop(column)
+                    found.setdefault(cell.mem_id, []).append(text)
+                    if n_rows > 1:
+                        reached[column] = (n_rows - 1, text)
+                    column += 1
+                n_rows, text = _span(cell, "rowspan"), " ".join(cell.text().split())
+                if n_rows > 1 and 0 < len(text) <= REPEATED:
+                    reached[column] = (n_rows - 1, text)
+                column += _span(cell, "colspan")
+            below = {**{at: (n - 1, text) for at, (n, text) in below.items() if n > 1}, **reached}
+    return found
+
+
+def _span(cell: "LexborNode", name: str) -> int:
+    value = cell.attributes.get(name) or ""
+    return min(int(value), MOST_SPAN) if value.isdecimal() else 1
+
+
+def _add_spanning(pieces: list[str], texts: Sequence[str]) -> None:
+    for text in texts:
+        if pieces and not pieces[-1].endswith("\n"):
+            pieces[-1] = pieces[-1].rstrip(" ") + " | "
+        pieces.append(text)
+
+
+def _enter(pieces: list[str], node: "LexborNode", inside: str) -> str:
+    """Write what comes before an element's children; return what stands around them."""
+    if node.tag in CELLS:
+        if pieces and not pieces[-1].endswith("\n"):
+            pieces[-1] = pieces[-1].rstrip(" ") + " | "
+        return "" if node.css_first(STRUCTURED) else "cell"
+    _add_break(pieces, _break_of(node, inside))
+    if node.tag in LEVELS and inside != "cell":
+        pieces.append(LEVELS[node.tag])
+    if node.tag in LINES | PARAGRAPHS and inside == "cell":
+        _add_text(pieces, " ", inside)
+    return "pre" if node.tag == "pre" else inside
+
+
+def _break_of(node: "LexborNode", inside: str) -> int:
+    """Return how many line ends set an element apart."""
+    if inside == "cell":
+        return 0
+    return 2 if node.tag in PARAGRAPHS else int(node.tag in LINES)
+
+
+def _add_text(pieces: list[str], text: str, inside: str) -> None:
+    text = _MARKED.sub("", text)
+    if inside != "pre":
+        text = _SPACES.sub(" ", text)
+        if not pieces or pieces[-1][-1] in f" \n{_MARKS}":
+            text = text.lstrip(" ")
+    if text:
+        pieces.append(text)
+
+
+def _add_break(pieces: list[str], line_ends: int) -> None:
+    if not line_ends or not pieces:
+        return
+    already = 0
+    while pieces and not pieces[-1].strip(" \n"):
+        already = max(already, pieces.pop().count("\n"))
+    if pieces:
+        pieces[-1] = pieces[-1].rstrip(" ")
+        pieces.append("\n" * max(already, line_ends))
+
+
+def _first_text(page: "LexborHTMLParser", selector: str) -> str | None:
+    node = page.css_first(selector)
+    return " ".join(node.text().split()) or None if node else None
+
+
+def _language(page: "LexborHTMLParser") -> str | None:
+    html = page.css_first("html")
+    declared = _LANG.match((html.attributes.get("lang") or "").strip()) if html else None
+    return declared[1].lower() if declared else None

@@ -1,0 +1,184 @@
+"""Tags: what they may be, by a file, and which of them the words of a text name."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ragstone.kernel.config import Section, convert_section, parse_toml
+from ragstone.kernel.corpus.tokens import tokenize, without_article
+from ragstone.kernel.errors import ConfigError
+
+RESERVED = {"lang", "topic", "nonce", "reason"}
+"""`lang` and `topic` are tags by themselves; the others are fields of a model's reply."""
+
+ENDING = 2  # letters of another ending
+SHORTEST = 5  # letters of a name that is recognised with another ending
+_GAP, _TAKEN = "\0", "\1"
+_VOWELS = frozenset("aeiouyáéíóúâêîôû")
+
+
+class TagsFile(Section, frozen=True, kw_only=True):
+    """A file of tags: key -> "open", a list of values, or each value with its other names."""
+
+    tags: dict[str, Literal["open"] | list[str] | dict[str, list[str]]]
+
+
+class Tag(msgspec.Struct, frozen=True):
+    """A tag: its key, and its values with the names that each goes by; None where any value may be given."""
+
+    key: str
+    values: dict[str, tuple[str, ...]] | None
+
+
+def load_tags(path: Path | str) -> list[Tag]:
+    """Return the tags of a TOML file. Raises ConfigError naming the line and what to change."""
+    file = Path(path).expanduser()
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: no such file of tags.") from None
+    except (OSError, UnicodeDecodeError) as mistake:
+        raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
+    declared = convert_section(parse_toml(text, file), TagsFile, file, text).tags
+    if not declared:
+        raise ConfigError(f'{file}: [tags] is empty. Add a line like: crop = ["maize", "wheat"]')
+    tags = []
+    for key, values in declared.items():
+        wrong = _mistake(key, values)
+        if wrong:
+            raise ConfigError(f"{file}:{_line_of(text, key)}: {wrong}")
+        named = values if isinstance(values, dict) else {value: [] for value in values}
+        closed = {value: (value, *others) for value, others in named.items()}
+        tags.append(Tag(key, None if values == "open" else closed))
+    return tags
+
+
+def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | None:
+    """Return what is wrong with a tag, or None."""
+    if not key.isidentifier():
+        return f"{key!r} cannot be the key of a tag: write it with letters, digits and _."
+    if key in RESERVED:
+        return f"{key!r} cannot be the key of a tag, since it means something already. Call it otherwise."
+    if values == "open":
+        return None
+    if not values:
+        return f'{key!r} has no values. List some, or write {key} = "open" for a model to choose freely.'
+    if isinstance(values, list) and len(set(values)) < len(values):
+        return f"{key!r} lists a value twice."
+    owners: dict[str, str] = {}
+    names = values if isinstance(values, dict) else {value: [] for value in values}
+    for value, others in names.items():
+        for name in (value, *others):
+            words = _GAP.join(tokenize(name))
+            if not words:
+                return f"{key!r}: {name!r} holds no letter or digit, so no text can name it."
+            if owners.setdefault(words, value) != value:
+                return f"{key!r}: {name!r} is a name of {owners[words]!r} and of {value!r}. Delete one."
+    return None
+
+
+def _line_of(text: str, key: str) -> int:
+    pattern = re.compile(rf"\s*(\[tags\.)?[\"']?{re.escape(key)}[\"']?\s*[=\]]")
+    return next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+
+
+def match_tags(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
+    """Return the values of each closed tag that the text names, in the order of the list; open tags: none.
+
+    A name is found as whole words: case, width and Arabic vowel signs do not matter. Where names overlap the
+    longer one is meant: "New York" is not York. Words that are left over are looked at without the article
+    and the particles that Arabic writes onto them, and a word of a name of one word may have another ending:
+    "tomatoes", "tomates" are tomato and tomate. A form that could be of several values is none. In scripts
+    without spaces a name is found wherever its characters stand.
+    """
+    words = tokenize(text)
+    return {tag.key: _named(words, tag.values) for tag in tags if tag.values is not None}
+
+
+def _named(words: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[str]:
+    names = [(name, value) for value, names in values.items() for name in names]
+    found, left = _taken(_joined(words), [(_words_of(name), value) for name, value in names])
+    rest = [word for word in left.split(_GAP) if word]
+    bare = [word if word == _TAKEN else without_article(word) for word in rest]
+    if bare != rest:
+        more, left = _taken(_joined(bare), [(_bare_words_of(name), value) for name, value in names])
+        found |= more
+        rest = [word for word in left.split(_GAP) if word]
+    found |= _inflected(rest, names)
+    return [value for value in values if value in found]
+
+
+def _joined(words: Iterable[str]) -> str:
+    return _GAP + _GAP.join(words) + _GAP
+
+
+def _taken(words: str, names: Sequence[tuple[str, str]]) -> tuple[set[str], str]:
+    """Return the values whose names stand among the words, and the words with a mark in place of each."""
+    found = set()
+    for name, value in sorted(names, key=lambda name: -name[0].count(_GAP)):
+        if name in words:
+            found.add(value)
+            # The gaps stay: they are those of the neighbours too.
+            while name in words:
+                words = words.replace(name, _GAP + _TAKEN + _GAP)
+    return found, words
+
+
+def _inflected(words: Sequence[str], names: Sequence[tuple[str, str]]) -> set[str]:
+    """Return the values that words name with another ending: one that is ENDING letters long at most, in
+    place of the last letter of the name if that is a vowel, else behind it."""
+    stems: dict[str, set[str]] = {}
+    for name, value in names:
+        for stem in _stems_of(name):
+            stems.setdefault(stem, set()).add(value)
+    found: set[str] = set()
+    for word in set(words):
+        of_word = [
+            stems[word[:end]] for end in range(len(word), len(word) - ENDING - 1, -1) if word[:end] in stems
+        ]
+        if of_word and len(of_word[0]) == 1:
+            found |= of_word[0]
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def _stems_of(name: str) -> tuple[str, ...]:
+    """Return what inflected forms of a name begin with; none for several words, or a short one."""
+    words = [without_article(word) for word in tokenize(name)]
+    if len(words) != 1 or len(words[0]) < SHORTEST:
+        return ()
+    word = words[0]
+    ends_in_vowel = word[-1] in _VOWELS or unicodedata.category(word[-1]).startswith("M")
+    return (word, word[:-1]) if ends_in_vowel else (word,)
+
+
+@lru_cache(maxsize=16_384)
+def _bare_words_of(name: str) -> str:
+    return _joined(without_article(word) for word in tokenize(name))
+
+
+@lru_cache(maxsize=16_384)
+def _words_of(name: str) -> str:
+    """Return a name as it stands among the words of a text: names are the same for every text."""
+    return _joined(tokenize(name))
+
+
+def with_tags(
+    metadata: Mapping[str, Any] | None, found: Mapping[str, Sequence[str]]
+) -> dict[str, Any] | None:
+    """Return a row's metadata with these tags: one value as text, several as a list, none as no tag.
+
+    Tags that `found` does not name stay. Raises ValueError where `tags` is something else already.
+    """
+    given = (metadata or {}).get("tags") or {}
+    if not isinstance(given, dict):
+        raise ValueError("its metadata has a field 'tags' that is not a table. Rename that column.")
+    kept = {key: value for key, value in given.items() if key not in found}
+    new = {key: values[0] if len(values) == 1 else list(values) for key, values in found.items() if values}
+    rest = {key: value for key, value in (metadata or {}).items() if key != "tags"}
+    return {**rest, **({"tags": kept | new} if kept | new else {})} or None

@@ -1,0 +1,159 @@
+"""A question in the making: what it was written from, why it was lost; and all that a build leaves."""
+
+from typing import Literal
+
+import msgspec
+
+from ragstone.kernel.config import BuildSection
+from ragstone.kernel.llm import CallFailed
+from ragstone.kernel.records import Evidence, Question, Usage
+from ragstone.kernel.statistics import Estimate
+
+Step = Literal["write", "check", "criticise", "closed_book", "count", "translate", "review"]
+
+# Why a candidate is lost: the step that found it, and the words that a reader is shown.
+REASONS: dict[str, tuple[Step, str]] = {
+    "call_failed": ("write", "the model gave no usable reply"),
+    "fewer": ("write", "the model wrote fewer than it was asked for"),
+    "no_evidence": ("write", "the quoted evidence is not in the document"),
+    "wrong_language": ("write", "not in the language of the document, twice"),
+    "unchanged": (
+        "write",
+        "the statement that was to be made false is not, or is more than minimally changed",
+    ),
+    "empty": ("check", "the question or the answer is empty"),
+    "too_long": ("check", "the question or the answer is too long"),
+    "no_question": ("check", "it asks nothing"),
+    "no_statement": ("check", "it is not one sentence that states something"),
+    "mentions_context": ("check", "it speaks of the passage, which who asks does not see"),
+    "answer_in_question": ("check", "the question gives its own answer away"),
+    "evidence_too_short": ("check", "the evidence is too short to support an answer"),
+    "duplicate": ("check", "the same question as another"),
+    "near_duplicate": ("check", "nearly the same question as another"),
+    "low_score": ("criticise", "a critic gave it less than the threshold"),
+    "not_criticised": ("criticise", "a critic gave no usable score"),
+    "single_hop": ("criticise", "one of its two passages alone answers it"),
+    "answerable": ("criticise", "the documents answer a question that they should not answer"),
+    "known_by_heart": ("closed_book", "the model answers it without any document"),
+    "beyond_count": ("count", "good, but more than were asked for"),
+    "not_translated": ("translate", "the translator gave no usable reply"),
+    "empty_translation": ("translate", "the translation is empty"),
+    "untranslated": ("translate", "the translation is the text that was given"),
+    "other_language": ("translate", "the translation is not in the language asked for"),
+    "partly_translated": ("translate", "words of the text were left as they are, in its own script"),
+    "odd_length": ("translate", "the translation is far shorter or longer than the text"),
+    "number_lost": ("translate", "the translation lacks a number of the text"),
+    "part_lost": ("translate", "the translation lacks code, an address or a placeholder of the text"),
+    "not_translated_back": ("translate", "the translator gave no usable reply on the way back"),
+    "far_from_source": ("translate", "translated back, it is too far from the text"),
+    "rejected": ("review", "a person rejected it"),
+    "undecided": ("review", "nobody has decided on it"),
+}
+
+
+class SourcePassage(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model is shown at once: `text == document.text[start:end]`, offsets in code points."""
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    title: str | None = None
+    lang: str | None = None
+    topic: str | None = None
+    document_length: int = 0
+
+    def evidence(self, start: int, end: int) -> Evidence:
+        """Return a span of its text as one of the document."""
+        return Evidence(document_id=self.document_id, start=self.start + start, end=self.start + end)
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a candidate was lost: a key of REASONS, and what exactly was found."""
+
+    reason: str
+    detail: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.reason not in REASONS:
+            raise ValueError(f"unknown reason {self.reason!r}: add it to REASONS")
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A question, the passages that it was written from (two of a multi-hop one), and its loss, if any.
+
+    `question.metadata["rationales"]` holds the critics' reasons, `question.scores` their scores.
+    """
+
+    question: Question
+    passages: tuple[SourcePassage, ...]
+    loss: Loss | None = None
+
+
+def call_failed(failure: CallFailed) -> Loss:
+    """Return the loss of a call that gave no usable reply; the certificate counts it by the status."""
+    return Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
+
+
+def lose(candidate: Candidate, reason: str, detail: str | None = None) -> Candidate:
+    """Return the candidate as lost for this reason; one that is lost already keeps its first loss."""
+    if candidate.loss is not None:
+        return candidate
+    return msgspec.structs.replace(candidate, loss=Loss(reason=reason, detail=detail))
+
+
+def noted(candidate: Candidate, **notes: object) -> Candidate:
+    """Return the candidate with these entries in its question's metadata."""
+    question = candidate.question
+    metadata = {**(question.metadata or {}), **notes}
+    return msgspec.structs.replace(candidate, question=msgspec.structs.replace(question, metadata=metadata))
+
+
+Defect = Literal["wrong_answer", "wrong_document", "dangling_reference", "trivial"]
+
+
+class CriticMeasured(msgspec.Struct, frozen=True, kw_only=True):
+    """How well a critic tells planted defects from the questions that they were made of.
+
+    critic: its name, or `filter` for all critics together. kind: the kind of defect, None for all kinds.
+    n_defects, n_caught: planted and rejected; n_sound, n_rejected: the questions that the defects were made
+    of, and how many of those were rejected too. recall: caught / defects; precision: caught / (caught +
+    rejected), both with Wilson's interval, None where the denominator is zero. n_failed: without a usable
+    score, in neither count.
+    """
+
+    critic: str
+    kind: Defect | None = None
+    n_defects: int
+    n_caught: int
+    n_sound: int
+    n_rejected: int
+    n_failed: int = 0
+    recall: Estimate | None = None
+    precision: Estimate | None = None
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    """What a build has made, of which documents, and what was lost on the way.
+
+    models: role (`writer`, `critic`) -> model. document_ids: all that were given; empty: those without text;
+    split: those longer than a passage. n_asked: questions (facts) that the model was asked for. candidates:
+    in the order of their documents, the lost ones among them. failed: calls that gave no candidate at all.
+    critics: measured on planted defects. usage and cost_usd: of all calls, as the ledger has them; cost_usd
+    is None where a price is unknown.
+    """
+
+    kind: Literal["questions", "facts"]
+    declared: BuildSection
+    seed: int
+    models: dict[str, str]
+    document_ids: list[str]
+    empty: list[str]
+    split: list[str]
+    passages: list[SourcePassage]
+    n_asked: int
+    candidates: list[Candidate]
+    failed: list[Loss]
+    critics: list[CriticMeasured]
+    usage: Usage
+    cost_usd: float | None

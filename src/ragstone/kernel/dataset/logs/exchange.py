@@ -1,0 +1,205 @@
+"""A row of a log, in anybody's columns -> what was asked and answered, and what people thought of it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+import msgspec
+
+from ragstone.kernel.records import Answer, Context, Judgement
+from ragstone.kernel.tables.columns import as_contexts, as_number, value_at
+from ragstone.kernel.tables.interchange.values import answer_text, question_text, said_in, seconds_at
+from ragstone.kernel.tables.names import (
+    ANSWER_NAMES,
+    CONTEXT_NAMES,
+    LOG_ID,
+    QUESTION_NAMES,
+    TIMES,
+    accepted_names,
+)
+
+MONTH = "month"
+"""The tag that a row without one has from its time: 2026-11, in UTC."""
+
+_EARLIEST, _LATEST = 1e8, 4.2e9  # 1973 and 2103: a number outside is no time
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """The columns that the user has named; None and empty: those whose names are known.
+
+    A name with dots reaches into objects: `feedback.thumbs`. A tag is also found among the row's `tags`.
+    """
+
+    question: str | None = None
+    answer: str | None = None
+    quality: str | None = None
+    reference: str | None = None
+    tags: tuple[str, ...] = ()
+    time: str | None = None
+
+
+class LoggedExchange(msgspec.Struct, frozen=True):
+    """What one row says: a question, and what is known of its answer. `quality` is as the log has it."""
+
+    question: str
+    id: str | None = None
+    answer: str | None = None
+    contexts: list[Context] | None = None
+    system: str | None = None
+    reference: str | None = None
+    quality: object = None
+    tags: dict[str, str] = {}
+
+
+def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | None:
+    """Return what a row says, None where it asks nothing.
+
+    The question is the named column, else the first known one that holds text; of a list of messages the last
+    of a user, and the answer is the assistant's after it. Requests to and replies of OpenAI's endpoints,
+    in batches too, are such lists.
+    """
+    row = {str(name).strip().casefold(): value for name, value in raw.items()}
+    row |= {str(name): value for name, value in raw.items()}
+    asked, answered = said_in(row)
+    if columns.question is not None:
+        asked = question_text(value_at(raw, columns.question))
+    elif asked is None:
+        asked = next((text for name in QUESTION_NAMES if (text := question_text(row.get(name)))), None)
+    if not asked:
+        return None
+    if columns.answer is not None:
+        answered = answer_text(value_at(raw, columns.answer))
+    elif answered is None:
+        answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
+    systems = accepted_names(Answer, "system")
+    return LoggedExchange(
+        question=asked,
+        id=next((str(row[name]) for name in LOG_ID if isinstance(row.get(name), str | int)), None),
+        answer=answered,
+        contexts=_contexts(row),
+        system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
+        reference=answer_text(value_at(raw, columns.reference)) if columns.reference else None,
+        quality=value_at(raw, columns.quality) if columns.quality else None,
+        tags={
+            name: str(value) for name in columns.tags if (value := _tag(raw, name, columns)) not in (None, "")
+        },
+    )
+
+
+def _tag(raw: Mapping[str, Any], name: str, columns: Columns) -> Any:  # noqa: ANN401 - whatever the log holds
+    """Return the value of a column, else that of a tag which a row of ours carries, else the month."""
+    value = first_of(raw, (name, f"tags.{name}"))
+    return _month(raw, columns) if value is None and name == MONTH else value
+
+
+def _month(raw: Mapping[str, Any], columns: Columns) -> str | None:
+    """Return the month of a row's time, None where it tells none."""
+    when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
+    return None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
+
+
+def seconds_of(value: object) -> float | None:
+    """Return a point in time in seconds since 1970, None for what tells none.
+
+    Of a datetime, a date (its midnight), ISO 8601, or a number of seconds, milli-, micro- or nanoseconds,
+    which its size tells. What has no zone is UTC.
+    """
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time(), UTC)
+    found = seconds_at(value.strip() if isinstance(value, str) else value)
+    return found if found is not None and _EARLIEST <= found <= _LATEST else None
+
+
+def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
+    """Return the first value under one of the names; None where there is none."""
+    for column in columns:
+        value = value_at(raw, column)
+        if value is not None and value != "" and value == value:
+            return value
+    return None
+
+
+def _contexts(row: Mapping[str, Any]) -> list[Context] | None:
+    given = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
+    if given is None:
+        return None
+    try:
+        return msgspec.convert(as_contexts(given), list[Context] | None)
+    except (TypeError, ValueError):  # of a form that nobody knows: an answer without its contexts
+        return None
+
+
+_UP = {
+    "up",
+    "thumbs_up",
+    "thumbsup",
+    "thumbs up",
+    "like",
+    "liked",
+    "positive",
+    "good",
+    "helpful",
+    "great",
+    "👍",
+    "🙂",
+}
+_DOWN = {
+    "down",
+    "thumbs_down",
+    "thumbsdown",
+    "thumbs down",
+    "dislike",
+    "disliked",
+    "negative",
+    "bad",
+    "unhelpful",
+}
+_DOWN |= {"not helpful", "not_helpful", "👎", "🙁"}
+_STARS = re.compile(r"[★⭐]+")
+_OF = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*(?:/|out of|of)\s*\d+")
+
+
+def as_quality(value: object) -> float | None:
+    """Return a feedback as a number, higher is better; None for none, and for what nobody can read.
+
+    Thumbs and yes or no are 1 and 0, stars and numbers what they say ("4/5" is 4), an object has its `score`,
+    `rating`, `value`, `thumbs`, `type` or `label`.
+    """
+    if isinstance(value, dict):
+        names = ("score", "rating", "value", "thumbs", "stars", "type", "label")
+        return next((found for name in names if (found := as_quality(value.get(name))) is not None), None)
+    if isinstance(value, str):
+        word = value.strip().casefold().removesuffix("\ufe0f")
+        if word in _UP or word in _DOWN:
+            return float(word in _UP)
+        if _STARS.match(word):
+            return float(word.count("★") + word.count("⭐"))
+        of = _OF.fullmatch(word)
+        value = of[1].replace(",", ".") if of else value
+    if value is None or value == "":
+        return None
+    try:
+        return as_number(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def judged_qualities(
+    judgements: Iterable[Judgement], metric: str | None
+) -> tuple[dict[str, float], set[str]]:
+    """Return question id -> mean score from 0 to 1, and the metrics that there are.
+
+    metric: only its judgements; None takes all. A score is brought to 0..1 by its scale; without a scale it
+    is taken as it is. Judgements without a score do not count.
+    """
+    scores: dict[str, list[float]] = defaultdict(list)
+    metrics: set[str] = set()
+    for judgement in judgements:
+        metrics.add(judgement.metric)
+        if judgement.score is None or metric not in (None, judgement.metric):
+            continue
+        low, high = judgement.scale or (0.0, 1.0)
+        scores[judgement.question_id].append((judgement.score - low) / (high - low) if high > low else 0.0)
+    return {name: sum(some) / len(some) for name, some in scores.items()}, metrics

@@ -1,0 +1,47 @@
+"""The values that the numbers of a text may have, however they are written."""
+
+import re
+from functools import cache
+
+from ragstone.kernel.config import read_library
+from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.dataset.numbers import numbers_in
+
+_LIST_NUMBER = re.compile(r"^\s*(?:\d{1,2}|[०-९]{1,2}|[٠-٩]{1,2})[.)]\s+")
+_SPACES = re.compile(r"['’\u00a0\u202f]")
+_GROUPED = re.compile(r"\d{1,3}(?:[.,٬]\d{2,3})*[.,٬]\d{3}")
+
+
+def stated_values(text: str) -> list[frozenset[float]]:
+    """Return each number of a sentence as the values that it may have; the number of a list item is none.
+
+    "1.500" may be one and a half or, in Spanish, fifteen hundred: both. Number words are not looked at.
+    """
+    return [_readings(number) for number in numbers_in(_LIST_NUMBER.sub("", text))]
+
+
+def held_values(text: str) -> frozenset[float]:
+    """Return all values that numbers of a passage may have, and those of its number words up to twelve."""
+    held = {value for number in numbers_in(text) for value in _readings(number)}
+    words = _number_words()
+    return frozenset(held | {words[word] for word in tokenize(text) if word in words})
+
+
+def _readings(number: str) -> frozenset[float]:
+    plain = _SPACES.sub("", number).replace("٫", ".")
+    found = set()
+    if _GROUPED.fullmatch(plain):
+        found.add(float(re.sub(r"[.,٬]", "", plain)))
+    whole, _, part = plain.replace(",", ".").replace("٬", ".").rpartition(".")
+    decimal = f"{whole.replace('.', '')}.{part}" if whole else part
+    return frozenset(found | {float(decimal)})
+
+
+@cache
+def _number_words() -> dict[str, float]:
+    return {
+        word: float(value)
+        for words in read_library("ragstone.kernel.dataset", "number_words.toml").values()
+        for value, name in enumerate(words.split())
+        for word in tokenize(name)
+    }

@@ -1,0 +1,106 @@
+"""Numbers, intervals, shares, times and money in words, the same wherever something is said."""
+
+from collections.abc import Mapping
+
+from ragstone.kernel.errors import plural as plural
+from ragstone.kernel.statistics import Estimate
+
+
+def number(value: float) -> str:
+    """Return a value with two decimals, one from 20 on, with a true minus sign."""
+    text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.2f}"
+    return text.replace("-", "−")
+
+
+def count(n: int) -> str:
+    """Return a whole number with its thousands set apart."""
+    return f"{n:,}"
+
+
+def interval(estimate: Estimate) -> str:
+    """Return the interval's ends, without its level."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{number(estimate.low)} to {number(estimate.high)}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with two decimals, three below 0.1, and a bound below 0.001."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def p_told(p: float) -> str:
+    """Return `p = 0.034`, `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}".rstrip("0").rstrip(".")
+
+
+def people(n: int) -> str:
+    """Return `1 person`, `2 people`."""
+    return f"{count(n)} {'person' if n == 1 else 'people'}"
+
+
+def seconds(value: float) -> str:
+    """Return a time with two digits and a unit: `0.35 ms`, `12 ms`, `1.4 s`, `320 s`."""
+    if value >= 1:
+        return f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"
+    ms = value * 1000
+    return f"{ms:.2f} ms" if ms < 1 else f"{ms:.1f} ms" if ms < 10 else f"{ms:.0f} ms"
+
+
+def level(estimate: Estimate) -> str:
+    """Return the level of an interval, as `95 %`."""
+    return f"{estimate.level * 100:g} %"
+
+
+def with_level(estimate: Estimate | None) -> str:
+    """Return `95 % interval 0.68 to 0.76`, empty where there is no estimate."""
+    if estimate is None:
+        return ""
+    if estimate.low is None:
+        return "no interval: all rows are alike, or belong to one group"
+    return f"{level(estimate)} interval {interval(estimate)}"
+
+
+def with_ends(estimate: Estimate | None) -> str:
+    """Return `0.91 (0.89 to 0.93)`, empty where there is no estimate."""
+    return f"{number(estimate.value)} ({interval(estimate)})" if estimate else ""
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, `12 %`, with a decimal below ten."""
+    return f"{_percent(share)} %"
+
+
+def percent_ends(estimate: Estimate) -> str:
+    """Return the ends of a share's interval, as `3.1 to 21 %`."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{_percent(estimate.low)} to {_percent(estimate.high)} %"
+
+
+def _percent(share: float) -> str:
+    value = 100 * share
+    return (f"{value:.1f}" if 0 < abs(value) < 9.95 else f"{value:.0f}").replace("-", "−")
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a text on one line of at most so many characters, its beginning if it is longer."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def usd(amount: float) -> str:
+    """Return a sum of money; below one dollar with four decimals."""
+    return f"{amount:.4f} USD" if amount < 1 else f"{amount:,.2f} USD"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: `40 s`, `3 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return the rows of each kind, as `365 questions · 365 answers`."""
+    return " · ".join(f"{count(n)} {kind}" for kind, n in counts.items() if n)

@@ -1,0 +1,58 @@
+"""Vectors on disk, stored once by content: what was embedded is never embedded again."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ragstone.kernel.embedding.model import Vectors
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.tables.sqlite import connect, prepare
+
+BUSY_S = 60
+KEYS_A_QUERY = 500  # SQLite takes 999 parameters in its oldest builds
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+
+
+def load_vectors(path: Path, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+    """Return key -> (d,) vector for those of the keys that the file holds; the file is made if need be."""
+    found: dict[bytes, Vectors] = {}
+    with _opened(path) as database:
+        for start in range(0, len(keys), KEYS_A_QUERY):
+            some = keys[start : start + KEYS_A_QUERY]
+            # Only question marks are put into the statement, never a value.
+            query = f"SELECT key, vector FROM vectors WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
+            rows = database.execute(query, some)
+            found |= {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+    return found
+
+
+def store_vectors(path: Path, vectors: Mapping[bytes, Vectors]) -> None:
+    """Store the vectors in one transaction. A key that another process stored meanwhile keeps its vector."""
+    rows = [(key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+    with _opened(path) as database:
+        database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open for one batch: threads and forked processes then share nothing, and opening takes 0.2 ms."""
+    try:
+        database = connect(path, busy_s=BUSY_S)
+    except (OSError, sqlite3.OperationalError) as mistake:
+        raise DataError(
+            f"{path}: the embeddings store cannot be made ({mistake}). Check that its folder is writable."
+        ) from None
+    try:
+        prepare(database, (_SCHEMA,), format_=1, busy_s=BUSY_S)
+        with database:
+            yield database
+    except sqlite3.DatabaseError as mistake:
+        outside = isinstance(mistake, sqlite3.OperationalError)  # locked, read-only, no room: not its fault
+        advice = "Check the disk and who else uses it." if outside else "Delete it: it is only a cache."
+        raise DataError(f"{path}: the embeddings store cannot be used ({mistake}). {advice}") from None
+    finally:
+        database.close()

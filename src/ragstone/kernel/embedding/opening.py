@@ -1,0 +1,116 @@
+"""An embedder's name -> the embedder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.embedding.dry_run import dry_run_model, offline_model
+from ragstone.kernel.embedding.embedder import STORE, Embedder
+from ragstone.kernel.embedding.endpoint import endpoint_model
+from ragstone.kernel.embedding.model import EmbeddingModel, Keep, Role
+from ragstone.kernel.embedding.packaged import packaged_model
+from ragstone.kernel.embedding.transformer import transformer_model
+from ragstone.kernel.errors import ModelError, nearest
+from ragstone.kernel.llm import Budget
+from ragstone.kernel.llm.forecast import Forecaster
+from ragstone.kernel.llm.limits import RECOVERING, RUN, RetryPolicy
+from ragstone.kernel.llm.providers import Provider, list_price, providers
+from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, own_words
+
+EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sentence-transformers/NAME")
+"""What embedders are called; MODEL and NAME are the endpoint's and the package's to know."""
+
+
+def open_embedder(
+    name: str,
+    cache: Path | None = None,
+    settings: Settings | None = None,
+    budget: Budget | None = None,
+    *,
+    offline: bool = False,
+    forecaster: Forecaster | None = None,
+    serving: bool = False,
+    as_given: bool = False,
+) -> Embedder:
+    """Return the embedder of that name, with its store in the folder `cache`, if any.
+
+    settings: their table `[models."NAME"]` says how it is reached. budget: counts the calls to an endpoint.
+    offline: no endpoint is called. forecaster: hears what an endpoint would be asked, and nobody is asked.
+
+    serving: what people ask is not stored, and an endpoint that was down is tried again. as_given: vectors
+    keep the length that the model gives them; the store has them beside those of length 1.
+
+    The store is `embeddings.sqlite`; several processes and several embedders may share it. Nothing is
+    loaded before the first text that the store lacks; who calls an endpoint closes the embedder at the end.
+    Raises ModelError for an unknown name, MissingExtra where the embedder's package is not installed.
+    """
+    settings = settings or Settings()
+    retry_policy = RECOVERING if serving else RUN
+    opening = _Opening(settings, budget or Budget(), offline, forecaster, retry_policy)
+    kept: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
+    return Embedder(_model(name, opening), cache / STORE if cache else None, kept, as_given=as_given)
+
+
+class _Opening(NamedTuple):
+    """With what an embedder is opened, see open_embedder."""
+
+    settings: Settings
+    budget: Budget
+    offline: bool
+    forecaster: Forecaster | None
+    retry_policy: RetryPolicy
+
+
+def _model(name: str, opening: _Opening) -> EmbeddingModel:
+    if name == "packaged":
+        return packaged_model()
+    kind, _, model = name.partition("/")
+    speaking = {each.name: each for each in providers().values() if each.dialect in ("openai", "azure")}
+    if not model or (kind not in speaking and kind != "sentence-transformers"):
+        raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
+    settings = opening.settings
+    chosen = settings.model(name)
+    if kind == "sentence-transformers":
+        return transformer_model(model, settings.path(model), chosen)
+    return _at_endpoint(speaking[kind], model, chosen, opening)
+
+
+def _at_endpoint(
+    provider: Provider, model: str, settings: ModelSettings, opening: _Opening
+) -> EmbeddingModel:
+    from ragstone.kernel.llm.site import identity_of  # aiohttp takes 0.15 s to import
+
+    base_url = provider.address(settings)
+    price = settings.price_usd_per_million or list_price(base_url, model)
+    identity = identity_of(provider, model, base_url) + (
+        f"#{settings.dimensions}" if settings.dimensions else ""
+    )
+    hides = opening.settings.privacy.mask
+    if hides:
+        identity += "#masked"  # the texts get other vectors
+    if opening.forecaster is not None:
+        return dry_run_model(opening.forecaster, settings, price, identity=identity)
+    if opening.offline:
+        return offline_model(settings, identity=identity)
+    opened = endpoint_model(
+        provider,
+        model,
+        settings,
+        price=price,
+        budget=opening.budget,
+        identity=identity,
+        retry_policy=opening.retry_policy,
+    )
+    return _masked(opened, own_words(opening.settings.sample.mask)) if hides else opened
+
+
+def _masked(model: EmbeddingModel, own: OwnWords | None) -> EmbeddingModel:
+    """Return the model with personal data masked in what it embeds: each text by itself, so it is found."""
+
+    def embed(texts: Sequence[str], role: Role, keep: Keep) -> None:
+        model.embed([mask_personal_data(text, own).text for text in texts], role, keep)
+
+    return msgspec.structs.replace(model, embed=embed)

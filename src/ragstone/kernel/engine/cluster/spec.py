@@ -1,0 +1,73 @@
+"""What a worker needs to know to build its stage: data, never a closure."""
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.engine.row_work import RowWork
+from ragstone.kernel.engine.session import Session
+
+T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
+
+
+class StageSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage by name, with the settings and the arguments that its work is built from.
+
+    name: where its RowWork stands, `module:NAME`. arguments: values that msgspec can encode. listening:
+    whether conversations with models are brought back, for calls.jsonl.gz of a run. Paths in it must mean the
+    same on every worker.
+    """
+
+    name: str
+    settings: Settings
+    arguments: dict[str, msgspec.Raw] = {}
+    listening: bool = False
+
+    def argument(self, name: str, kind: type[T]) -> T:
+        """Return an argument as it was given to `stage_spec`."""
+        return msgspec.msgpack.decode(self.arguments[name], type=kind)
+
+
+def stage_spec(name: str, settings: Settings, *, listening: bool = False, **arguments: object) -> StageSpec:
+    """Return the spec of a stage, whose settings are as workers need them.
+
+    Their folder is made absolute, for workers start in another; and a worker hands no rows on.
+    """
+    here = choose(settings, "engine", kind="local")
+    return StageSpec(
+        name=name,
+        settings=msgspec.structs.replace(here, root=str(settings.path(".").absolute())),
+        arguments={key: msgspec.Raw(msgspec.msgpack.encode(given)) for key, given in arguments.items()},
+        listening=listening,
+    )
+
+
+class RowOutcome(NamedTuple):
+    """What became of one row, as JSON, and the conversations that it took."""
+
+    out: bytes
+    heard: list[bytes]
+
+
+async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awaitable[RowOutcome]]:
+    """Return the work of a stage on a row in JSON, built with a worker's own session.
+
+    A RagstoneError ends the run; the unforeseen is a recorded failure.
+    """
+    module, _, attribute = spec.name.partition(":")
+    work: RowWork[object, object] = getattr(import_module(module), attribute)
+    given = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
+    done = await work.build(session, **given)
+    decode = msgspec.json.Decoder(work.row).decode
+
+    async def one(row: bytes) -> RowOutcome:
+        with session.call_log.trace() as trace:
+            out = await done(decode(row))
+        return RowOutcome(_encode(out), [_encode(one) for one in trace.exchanges()])
+
+    return one

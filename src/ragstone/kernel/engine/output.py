@@ -1,0 +1,58 @@
+"""Rows of a stage -> a file, as they come; after Ctrl-C, what is finished stays beside it and is counted."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ragstone.kernel.errors import Stopped, explaining
+from ragstone.kernel.records import AnyRow
+from ragstone.kernel.tables import open_rows, partial_path
+from ragstone.kernel.tables.storage import Place, is_shards, local_path, url_of
+
+RowT = TypeVar("RowT", bound=AnyRow)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a run, before anything is paid for. Raises DataError where that cannot be."""
+    with explaining(
+        f"{folder}: the folder cannot be made", "Remove what is there, or work in a writable folder."
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+async def write_stream(
+    rows: AsyncIterator[RowT],
+    path: Place,
+    row_type: type[RowT],
+    *,
+    each: Callable[[RowT], object] = lambda _row: None,
+    n_planned: int | None = None,
+    force: bool = False,
+    made_from: str = "",
+) -> int:
+    """Write rows as they come, and hand each to `each`; return how many there were.
+
+    The file is put in place when all are written. Cancelled, this raises Stopped: the finished rows stand
+    in `NAME.partial`, and the others are left out, for none of the statuses is true of a row that nobody
+    judged. A file under its own name is always whole. made_from: of a folder of shards, see open_rows.
+    """
+    n_rows = 0
+    with open_rows(path, row_type, force=force, made_from=made_from) as write:
+        try:
+            async for row in rows:
+                write(row)
+                each(row)
+                n_rows += 1
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling() > 1:  # Ctrl-C again: no words, no waiting
+                raise
+            of_all = "" if n_planned is None else f" of {n_planned}"
+            kept = None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))
+            stood = f"are in {kept}" if kept else "were finished"
+            raise Stopped(
+                f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. "
+                "Finished calls are in the ledger: run the same command again to go on."
+            ) from None
+    return n_rows

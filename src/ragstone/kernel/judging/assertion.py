@@ -1,0 +1,237 @@
+"""Kind `assertion`: yes or no: an answer beside what its row, or the judge's file, expects of it."""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.errors import nearest
+from ragstone.kernel.judging.citation_marks import cited_statements
+from ragstone.kernel.judging.combined import CombinedJudge, MemberVerdict, hear, member_name, with_members
+from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Member, Scale
+from ragstone.kernel.judging.finding import Finding, JudgeContext, lacks, not_applicable
+from ragstone.kernel.judging.render import part_of
+from ragstone.kernel.judging.schema import misfit
+from ragstone.kernel.judging.thresholds import is_of_another_scale
+from ragstone.kernel.llm import CallFailed
+from ragstone.kernel.records import Answer
+
+EXPECT = "expect"  # the column of a question that says what its answer must be
+SHOWN = 5  # things that a reason names
+
+Verdict = tuple[bool, str]
+"""Whether the answer is as it must be, and why not, or how."""
+
+
+def regex(answer: str, expected: str) -> Verdict:
+    """True if the pattern matches somewhere in the answer."""
+    found = re.search(expected, answer)
+    return found is not None, f"found {found[0][:80]!r}" if found else f"nothing matches {expected!r}"
+
+
+def contains_all(answer: str, expected: str | Sequence[str]) -> Verdict:
+    """True if the answer holds each of the texts; case is ignored."""
+    missing = [text for text in _texts(expected) if text.casefold() not in answer.casefold()]
+    return not missing, f"missing: {', '.join(missing[:SHOWN])}" if missing else "all there"
+
+
+def contains_any(answer: str, expected: str | Sequence[str]) -> Verdict:
+    """True if the answer holds one of the texts; case is ignored."""
+    found = [text for text in _texts(expected) if text.casefold() in answer.casefold()]
+    return bool(found), f"found {found[0]!r}" if found else f"none of: {', '.join(_texts(expected)[:SHOWN])}"
+
+
+def valid_json(answer: str, expected: object) -> Verdict:
+    """True if the answer is JSON; where a JSON Schema is expected, one that fits it."""
+    try:
+        value = msgspec.json.decode(answer)
+    except (msgspec.DecodeError, RecursionError) as mistake:
+        return False, f"no JSON: {mistake}"
+    if not isinstance(expected, dict):
+        return True, "JSON"
+    wrong = misfit(value, expected, "expect")
+    return wrong is None, wrong or "fits the schema"
+
+
+def max_words(answer: str, expected: float) -> Verdict:
+    """True if the answer has at most so many words (letters, in scripts without spaces)."""
+    n = len(tokenize(answer))
+    return n <= expected, f"{n} words, at most {expected:g}"
+
+
+def at_most(value: float, expected: float) -> Verdict:
+    """True if the value is at most the one expected."""
+    return value <= expected, f"{value:g}, at most {expected:g}"
+
+
+def cites_sources(contexts: Sequence[str], row: Answer, expected: float) -> Verdict:
+    """True if at least so many different contexts are cited, and none that is not there."""
+    statements = cited_statements(row.answer, row.contexts or [])
+    wrong = [name for one in statements for name in one.dangling]
+    if wrong:
+        return False, f"cites [{wrong[0]}], and there are {len(contexts)} contexts"
+    n_cited = len({number for one in statements for number in one.cited})
+    return n_cited >= expected, f"cites {n_cited} of {len(contexts)} contexts, at least {expected:g}"
+
+
+def _texts(expected: str | Sequence[str]) -> list[str]:
+    return [expected] if isinstance(expected, str) else list(expected)
+
+
+class AssertionRule(NamedTuple):
+    """reads: the parts of a row that the function is given. kind: what may be expected, and in words.
+
+    usual: what is expected of a row that says nothing at all of what it expects; None where somebody has to.
+    """
+
+    function: Callable[..., Verdict]
+    reads: tuple[str, ...]
+    kind: Any
+    words: str
+    usual: object = None
+
+
+TEXTS = str | list[str]
+CHECKS: dict[str, AssertionRule] = {
+    "regex": AssertionRule(regex, ("answer",), str, "a pattern"),
+    "contains_all": AssertionRule(contains_all, ("answer",), TEXTS, "a text or a list of them"),
+    "contains_any": AssertionRule(contains_any, ("answer",), TEXTS, "a text or a list of them"),
+    "valid_json": AssertionRule(
+        valid_json, ("answer",), bool | dict[str, Any], "a JSON Schema, or true", usual=True
+    ),
+    "max_latency": AssertionRule(at_most, ("latency_s",), float, "seconds"),
+    "max_cost": AssertionRule(at_most, ("cost_usd",), float, "US dollars"),
+    "max_words": AssertionRule(max_words, ("answer",), float, "a number of words"),
+    "cites_sources": AssertionRule(cites_sources, ("contexts", "row"), float, "how many sources", usual=1),
+}
+THRESHOLD = "threshold"
+
+
+class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
+    """A judge that says yes (1) or no (0).
+
+    check: one of CHECKS; or `threshold`, of the score of the one judge in `members`. expect: what is expected
+    of every answer; what a row expects in its column `expect`, a table check = expectation, goes before.
+    """
+
+    check: str
+    expect: str | float | bool | list[str] | dict[str, Any] | None = None
+    inputs: list[Input] = []
+    scale: Scale = ZERO_TO_ONE
+
+    fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
+    asks_model: ClassVar[bool] = False
+    reads_texts: ClassVar[bool] = False
+
+    @property
+    def reads_answer(self) -> bool:
+        """What is asserted is of the answer."""
+        return True
+
+    @property
+    def measures(self) -> str:
+        """The metric: without one in the file, that of the judge that the threshold is of."""
+        return self.metric or (self.members[0].inner.measures if self.members else self.name)
+
+    @property
+    def prompt_version(self) -> int:
+        """The number of the judge that the threshold is of."""
+        return self.members[0].inner.prompt_version if self.members else self.version
+
+    def _own_problems(self) -> Iterator[tuple[str, str]]:
+        if self.check not in (*CHECKS, THRESHOLD):
+            yield "check", f"check = {self.check!r}. {nearest(self.check, (*CHECKS, THRESHOLD))}"
+            return
+        if len(self.members) != (self.check == THRESHOLD):
+            yield "members", f'check = "{self.check}" has {int(self.check == THRESHOLD)} members.'
+        if self.check == THRESHOLD and not _is_number(self.expect):
+            yield "expect", "a threshold needs a number: expect = 0.8"
+        if (
+            self.check != THRESHOLD
+            and self.expect is not None
+            and (told := problem_of(self.check, self.expect))
+        ):
+            yield "expect", told
+
+    def problem_of_member(self, member: Member, inner: JudgeFields) -> str | None:
+        """Return why a judge cannot be this member, or None."""
+        low, high = inner.scale
+        threshold = self.expect
+        if isinstance(threshold, int | float) and (
+            not low <= threshold <= high or is_of_another_scale(threshold, inner.scale)
+        ):
+            return f"scores from {low:g} to {high:g}, and the threshold is {threshold:g}."
+        return super().problem_of_member(member, inner)
+
+    async def find(self, answer: Answer, _inputs: dict[str, str], context: JudgeContext) -> Finding:
+        """Return 1 or 0, and why. Raises CallFailed where the row expects what cannot be expected."""
+        if self.check == THRESHOLD:
+            return self._threshold(await hear(self.members[0], answer, context))
+        check = CHECKS[self.check]
+        expected = _expectation(self, answer)
+        if expected is None:
+            return not_applicable(f"nothing is expected: the row has no {EXPECT}.{self.check}, nor the judge")
+        if told := problem_of(self.check, expected):
+            raise CallFailed("error", f"{EXPECT}.{self.check} of the row: {told}")
+        parts = {name: part_of(answer, name) for name in check.reads}
+        missing = next((name for name, part in parts.items() if part is None), None)
+        if missing is not None:
+            return not_applicable(lacks(missing))
+        passed, why = check.function(*parts.values(), expected)
+        return Finding(score=float(passed), rationale=why)
+
+    def _threshold(self, heard: MemberVerdict) -> Finding:
+        """Return whether a score reaches the threshold, from the good end; no score passes nothing."""
+        score, judgement, inner = heard.judgement.score, heard.judgement, heard.member.inner
+        if score is None:
+            failed = Finding(
+                score=None, status=judgement.status, rationale=judgement.rationale, error=judgement.error
+            )
+            return with_members(failed, [heard])
+        assert isinstance(self.expect, int | float)
+        lowest_is_best = inner.best == "lowest"
+        passed = score <= self.expect if lowest_is_best else score >= self.expect
+        needed = f"at {'most' if lowest_is_best else 'least'} {self.expect:g}"
+        why = f"{member_name(heard.member)} gave {score:g}, {needed}"
+        told = f"{why}. {judgement.rationale}" if judgement.rationale else why
+        return with_members(Finding(score=float(passed), rationale=told), [heard])
+
+
+def _expectation(judge: AssertionJudge, answer: Answer) -> object:
+    """Return what is expected of a row: by the row, by the judge's file, else the usual; None for nothing.
+
+    A row that says what it expects, and not this, expects nothing of this kind.
+    """
+    expects = (answer.metadata or {}).get(EXPECT)
+    if isinstance(expects, str):  # as a CSV file has it
+        with contextlib.suppress(msgspec.DecodeError):
+            expects = msgspec.json.decode(expects)
+    if expects is not None and not isinstance(expects, dict):
+        raise CallFailed(
+            "error",
+            f'{EXPECT} of the row is {str(expects)[:60]!r}: write a table, such as {{"{judge.check}": ...}}',
+        )
+    own = (expects or {}).get(judge.name, (expects or {}).get(judge.check))
+    usual = None if expects else CHECKS[judge.check].usual
+    return next((one for one in (own, judge.expect, usual) if one is not None), None)
+
+
+def problem_of(check: str, expected: object) -> str | None:
+    """Return why this cannot be expected by a check, or None."""
+    found = CHECKS[check]
+    try:
+        msgspec.convert(expected, found.kind)
+        if found.function is regex:
+            re.compile(str(expected))
+    except msgspec.ValidationError:
+        return f"{expected!r} is not what {check} expects: give {found.words}."
+    except re.error as mistake:
+        return f"{expected!r} is no regular expression: {mistake}."
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

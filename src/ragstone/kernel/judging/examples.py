@@ -1,0 +1,85 @@
+"""Examples of a judge (few-shot): shown in the fixed part of the prompt, as rows with the right replies.
+
+They are the judge author's own, and trusted. Their code is not that of any row: it shows the model how the
+code of the tags gets into the reply, and gives no row's away. And which questions a judge was made with, its
+examples among them: they can say nothing about how good it is.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from ragstone.kernel.judging.fields import Example, JudgeFields
+from ragstone.kernel.judging.render import gather_inputs
+from ragstone.kernel.llm import fence
+from ragstone.kernel.records import Answer, Context, Metadata
+
+TUNED: Metadata = {"tuned": True}
+"""What the metadata of a judgement says of a question that the judge was tuned on."""
+DIGITS = 16
+
+
+def question_digest(question_id: str, question: str | None = None) -> str:
+    """Return what `tuned_on` of a judge calls a question: 64 bits of its text's SHA-256, else of its id's.
+
+    The text is preferred, for it stays the same where a file is renumbered. Neither letter case nor spaces
+    matter.
+    """
+    said = " ".join((question or question_id).casefold().split())
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+
+
+def is_tuned_on(judge: JudgeFields, answer: Answer) -> bool:
+    """Return whether the judge's prompt shows this question as an example, or was fitted on it."""
+    own = {question_digest(answer.question_id), question_digest(answer.question_id, answer.question)}
+    return bool(
+        own.intersection(judge.tuned_on)
+        or any(question_digest("", example.question) in own for example in judge.shown if example.question)
+    )
+
+
+def example_answer(example: Example, code: str = "example") -> Answer:
+    """Return the example as a row that a judge judges; `code` is its question's id."""
+    contexts = None if example.contexts is None else [Context(text=text) for text in example.contexts]
+    return Answer(
+        question_id=code,
+        question=example.question,
+        reference=example.reference,
+        answer=example.answer or "",
+        contexts=contexts,
+    )
+
+
+def examples_text(judge: JudgeFields, said: Callable[[Example, str], str]) -> str:
+    """Return the examples that the judge shows, each with its reply; empty if it shows none.
+
+    said: gives the reply to an example, which has the code that its tags carry.
+    """
+    if not judge.shown:
+        return ""
+    shown = [_shown(judge, example, f"example-{n}", said) for n, example in enumerate(judge.shown, 1)]
+    return "\n\n".join(["Examples, each with the right reply:", *shown])
+
+
+def _shown(judge: JudgeFields, example: Example, code: str, said: Callable[[Example, str], str]) -> str:
+    inputs = gather_inputs(judge, example_answer(example, code))
+    if isinstance(inputs, str):
+        raise ValueError(f"judge {judge.name!r}: {code} has no {inputs}")
+    texts = [fence(name, text, code) for name, text in inputs.items()]
+    return "\n\n".join([*texts, f"Reply: {said(example, code)}"])
+
+
+def example_reply(values: Mapping[str, object], code: str) -> str:
+    """Return the reply that an example should get, as JSON with the example's code in it."""
+    return msgspec.json.format(msgspec.json.encode({"nonce": code, **values}), indent=0).decode()
+
+
+def of_criterion(given: object, name: str) -> object:
+    """Return what an example gives for one criterion: a rubric with a single one needs no table."""
+    return given.get(name) if isinstance(given, Mapping) else given
+
+
+def whole(expected: object) -> object:
+    """Return a score as the reply has it, a whole number; a label or a verdict as it is."""
+    return int(expected) if isinstance(expected, float) else expected

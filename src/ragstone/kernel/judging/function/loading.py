@@ -1,0 +1,192 @@
+"""A call such as `module:function` -> the function, and what it takes by name: parts of a row, and tools."""
+
+import hashlib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from ragstone.kernel.config.python_function import Function, is_async, load_object, module_holding
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging.function.adapters import adapted
+from ragstone.kernel.judging.function.declaring import ATTRIBUTE, NAME, Declared, declared_by
+from ragstone.kernel.judging.function.source import digest_of_source
+
+FunctionT = TypeVar("FunctionT", bound=Function)
+TOOLS = ("ask", "retriever", "embedder")
+GIVEN = "<given>"  # in place of a module, for a function that none has under its name
+
+
+def judge_function(
+    *,
+    scale: tuple[float, float] | None = None,
+    best: Literal["highest", "lowest"] | None = None,
+    labels: Mapping[str, float] | None = None,
+    name: str | None = None,
+    version: int = 1,
+    metric: str | None = None,
+    timeout_s: float | None = None,
+    at_once: int = 1,
+) -> Callable[[FunctionT], FunctionT]:
+    """Return a decorator that declares what a function is as a judge; the function stays as it is.
+
+    scale: the lowest and the highest score (default: 0 and 1). best: which end is the good one (default: the
+    highest). labels: label -> score, for a function that returns labels. name: default that of the function.
+    version: give the next number when what it does changes outside its file. metric: what it measures
+    (default: its name). timeout_s: seconds for one row, without those in which it waits for a model (default:
+    60). at_once: how many threads may call it at one time; a coroutine function is called for many rows at
+    once anyway. A metric of another tool, given in place of a function, becomes one. Raises ConfigError for
+    values that no judge can have.
+    """
+    given = {
+        "name": name,
+        "scale": scale,
+        "best": best,
+        "labels": None if labels is None else dict(labels),
+        "metric": metric,
+        "timeout_s": timeout_s,
+    }
+
+    def declare(function: FunctionT) -> FunctionT:
+        target = adapted(function) or function
+        chosen = {key: value for key, value in given.items() if value is not None}
+        declared = msgspec.structs.replace(declared_by(target), version=version, at_once=at_once, **chosen)
+        setattr(target, ATTRIBUTE, declared)
+        return target  # type: ignore[return-value] # a metric becomes a function
+
+    Declared(version=version, at_once=at_once, **given)  # type: ignore[arg-type] # wrong values are told here
+    return declare
+
+
+class LoadedFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that judges, with what it takes by name.
+
+    required, optional: parts of a row, without and with a default. tools: those of TOOLS that it takes.
+    is_async: whether it runs in the event loop. digest: changes when its source does. file, place: where it
+    stands; place is words for messages.
+    """
+
+    function: Function
+    declared: Declared
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    tools: frozenset[str]
+    is_async: bool
+    name: str
+    digest: str
+    file: str
+    place: str
+
+
+# What was found is kept for the process: a judge is data, and its function is looked up for every row. A
+# function that no module has under its name has no other home.
+_given: dict[str, Function] = {}
+_loaded: dict[tuple[str, str], LoadedFunction] = {}
+
+
+def call_of(function: Function) -> str:
+    """Return the call by which a function that is given as such is found again in this process.
+
+    It is `module:function` where a module has it under its name, so that workers of a cluster find it too.
+    """
+    name, module = module_holding(function)
+    if module is not None and module.__name__ != "__main__":
+        return name
+    known = next((call for call, one in _given.items() if one is function), None)
+    if known is None:
+        known = f"{GIVEN}:{name.rpartition(':')[2]}#{len(_given) + 1}"
+        _given[known] = function
+    return known
+
+
+def load_function(call: str, folder: str, digest: str = "") -> LoadedFunction:
+    """Return what a call names, with what it takes. folder: where modules and files are looked for.
+
+    digest: of an earlier load. Raises ConfigError where it cannot be had, is not what it was then, or cannot
+    be given the parts of a row by name.
+    """
+    found = _loaded.get((call, digest))
+    if found is not None:
+        return found
+    where = f"judge {call.partition(':')[2] if call.startswith(GIVEN) else call}"
+    if not call.startswith(GIVEN):
+        function, _module = load_object(call, Path(folder), where)
+    elif call in _given:
+        function = _given[call]
+    else:
+        raise ConfigError(
+            f"{where}: it was given as a function, and workers of a cluster find functions by name. Put it "
+            "into a module that they can import, and name it module:function."
+        )
+    loaded = _read(function, where)
+    if digest and loaded.digest != digest:
+        raise ConfigError(f"{where}: its source here is not that of the process that began. Copy the file.")
+    _loaded[call, loaded.digest] = loaded
+    return loaded
+
+
+def _read(thing: object, where: str) -> LoadedFunction:
+    """Return what a function or a metric takes. Raises ConfigError for one that cannot be called by name."""
+    metric = adapted(thing)
+    function = metric or thing
+    if not callable(function):
+        raise ConfigError(f"{where}: it is no function, but a {type(thing).__name__}.")
+    declared = declared_by(function)
+    required, optional = _parts_taken(function, where)
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
+    file = code.co_filename if code and not declared.source else ""
+    name = declared.name or _plain_name(function)
+    if not NAME.fullmatch(name):
+        raise ConfigError(
+            f"{where}: it has no name that a judge can have. Give it one: @ragstone.judge_function(name=...)"
+        )
+    said = "\0".join(
+        [digest_of_source(thing if metric else function), str(declared.version), declared.source]
+    )
+    return LoadedFunction(
+        function=function,
+        declared=declared,
+        required=tuple(one for one in required if one not in TOOLS),
+        optional=tuple(one for one in optional if one not in TOOLS),
+        tools=frozenset(TOOLS).intersection((*required, *optional)),
+        is_async=is_async(function),
+        name=name,
+        digest=hashlib.blake2b(said.encode(), digest_size=8).hexdigest(),
+        file=file,
+        place=f"{name} ({Path(file).name}, line {code.co_firstlineno})" if code and file else name,
+    )
+
+
+def _parts_taken(function: Function, where: str) -> tuple[list[str], list[str]]:
+    """Return the names of the parameters without and with a default. Raises ConfigError for others."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):
+        raise ConfigError(
+            f"{where}: Python does not tell its parameters. Write a function around it: def f(answer): ..."
+        ) from None
+    named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    nameless = [one.name for one in named if one.kind is one.POSITIONAL_ONLY]
+    if nameless:
+        raise ConfigError(
+            f"{where}: nobody can give its parameter {nameless[0]!r} by name, and a judge is given the parts "
+            "of a row by name. Take out the `/`."
+        )
+    if not named:
+        raise ConfigError(
+            f"{where}: it takes nothing by name. Name what it reads of a row, such as "
+            "def f(question, answer), or take the whole: def f(row)."
+        )
+    required = [one.name for one in named if one.default is one.empty]
+    return required, [one.name for one in named if one.default is not one.empty]
+
+
+def _plain_name(function: Function) -> str:
+    """Return the name of a function as judges are named; of a lambda there is none."""
+    name = getattr(function, "__name__", type(function).__name__)
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[^\w<>]+", "_", spaced, flags=re.ASCII).strip("_").lower()

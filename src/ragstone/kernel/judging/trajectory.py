@@ -1,0 +1,188 @@
+"""What a row expects an agent to call, which of its calls these are, and how far their arguments differ."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragstone.kernel.judging.conversation import conversation_of
+from ragstone.kernel.judging.lexical import common_rows
+from ragstone.kernel.records import Answer, Step
+from ragstone.kernel.tables.calls import arguments_of, calls_in, tool_named
+from ragstone.kernel.tables.names import fold
+
+EXPECTED_STEPS = (
+    *("expected_steps", "reference_steps", "reference_tool_calls", "expected_tools", "expected_tool_calls"),
+    *("reference_trajectory", "reference_outputs"),
+)
+"""Columns in which the calls are looked for that a row expects; the first that has a value is taken."""
+TOOLS = ("tools", "available_tools", "tool_definitions", "functions")
+"""Columns in which the tools are looked for that an agent had."""
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "args_schema")
+LONGEST = 60  # characters of an argument that a reason shows
+
+
+class ExpectedCall(NamedTuple):
+    """A call that a row expects; `arguments` is None where it only names the tool."""
+
+    tool: str
+    arguments: Mapping[str, Any] | None = None
+
+
+def expected_calls(answer: Answer) -> list[ExpectedCall] | None:
+    """Return the calls that a row expects, in their order; None where it does not say.
+
+    What a row says of a whole conversation says nothing of a single reply.
+    They stand in one of EXPECTED_STEPS, as calls in the forms of step_row, names of tools, or messages with
+    calls in them. Raises ValueError for anything else.
+    """
+    if conversation_of(answer) is not None:
+        return None
+    for name, given in _columns(answer, EXPECTED_STEPS):
+        try:
+            return [_expected(name, call) for call in calls_in(given, name)]
+        except TypeError as mistake:
+            if name != "reference_outputs":  # which may be the reference of the answer, not of the steps
+                raise ValueError(f"{mistake}.") from None
+    return None
+
+
+def _columns(answer: Answer, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    given = {fold(column): value for column, value in (answer.metadata or {}).items()}
+    return ((name, value) for name in names if (value := given.get(fold(name))) not in (None, ""))
+
+
+def _expected(column: str, call: object) -> ExpectedCall:
+    if isinstance(call, str) and call.strip():
+        return ExpectedCall(call.strip())
+    tool = tool_named(call) if isinstance(call, Mapping) else None
+    if tool is None or not isinstance(call, Mapping):
+        raise TypeError(f"{column} has a call that names no tool: {call!r}"[:200])
+    return ExpectedCall(tool, arguments_of(call))
+
+
+def tools_of(answer: Answer) -> dict[str, dict[str, Any] | None] | None:
+    """Return tool -> JSON Schema of its arguments (None if it has none); None where the row lists no tools.
+
+    They stand in one of TOOLS: a list of names, of definitions as OpenAI, Anthropic and MCP write them, or a
+    table tool -> schema. Raises ValueError for anything else.
+    """
+    for name, given in _columns(answer, TOOLS):
+        try:
+            listed = msgspec.json.decode(given) if isinstance(given, str) else given
+        except (msgspec.DecodeError, RecursionError):
+            listed = None
+        if isinstance(listed, Mapping):
+            return {tool: _schema(schema) for tool, schema in listed.items()}
+        if isinstance(listed, list):
+            return dict(_defined(name, one) for one in listed)
+        raise ValueError(f"{name} of the row must be a list of tools, not {given!r:.60}.")
+    return None
+
+
+def _defined(column: str, tool: object) -> tuple[str, dict[str, Any] | None]:
+    if isinstance(tool, str):
+        return tool, None
+    named = tool_named(tool) if isinstance(tool, Mapping) else None
+    if named is None or not isinstance(tool, Mapping):
+        raise ValueError(f"{column} of the row has a tool without a name: {tool!r:.60}.")
+    inner = tool.get("function")
+    fields = inner if isinstance(inner, Mapping) else tool
+    return named, next((schema for name in _SCHEMAS if (schema := _schema(fields.get(name)))), None)
+
+
+def _schema(value: object) -> dict[str, Any] | None:
+    return value if isinstance(value, dict) else None
+
+
+def normal(value: object) -> Hashable:
+    """Return a form in which values that mean the same are equal.
+
+    1 is 1.0; case and runs of spaces of texts, the order of keys, and keys whose value is null do not count.
+    True is not 1, a number is not its text, and the order of a list counts. Dates are texts.
+    """
+    if isinstance(value, str):
+        return " ".join(value.casefold().split())
+    if isinstance(value, Mapping):
+        return frozenset((key, normal(one)) for key, one in value.items() if one is not None)
+    if isinstance(value, list | tuple):
+        return ("list", *map(normal, value))
+    if value is None or isinstance(value, bool):
+        return ("constant", str(value))
+    return value if isinstance(value, int | float) else ("other", str(value))
+
+
+def pair_calls(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> list[int | None]:
+    """Return for each expected call the place of the step that it is, from 0; None where there is none.
+
+    A step is one call at most, of the same tool: first those with the same arguments, then in their order;
+    steps that failed come last. In linear time.
+    """
+    order = sorted(range(len(steps)), key=lambda place: steps[place].error is not None)
+    compared = any(call.arguments is not None for call in expected)
+    by_call: defaultdict[tuple[str, Hashable], list[int]] = defaultdict(list)
+    by_tool: defaultdict[str, list[int]] = defaultdict(list)
+    for place in reversed(order):
+        by_tool[steps[place].tool].append(place)
+        if compared:
+            by_call[steps[place].tool, normal(steps[place].arguments)].append(place)
+    found: list[int | None] = []
+    for call in expected:
+        same = [] if call.arguments is None else by_call[call.tool, normal(call.arguments)]
+        found.append(same.pop() if same else None)
+    taken = {place for place in found if place is not None}
+    left = {tool: [place for place in places if place not in taken] for tool, places in by_tool.items()}
+    for at, call in enumerate(expected):
+        if found[at] is None and left.get(call.tool):
+            found[at] = left[call.tool].pop()
+    return found
+
+
+def in_any_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of those that are in both, each of them once."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for at in reversed(range(len(left))):
+        places[left[at]].append(at)
+    return [(places[name].pop(), place) for place, name in enumerate(right) if places[name]]
+
+
+def in_order(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of a longest common subsequence, in order."""
+    rows = list(common_rows(left, right))
+    pairs = []
+    at, place = len(left) - 1, len(right) - 1
+    while at >= 0 and place >= 0:
+        if left[at] == right[place]:
+            pairs.append((at, place))
+            at, place = at - 1, place - 1
+        elif rows[at] >> place & 1:
+            place -= 1
+        else:
+            at -= 1
+    return pairs[::-1]
+
+
+def differences(expected: Mapping[str, Any], got: Mapping[str, Any]) -> dict[str, str]:
+    """Return argument -> how the one that was given differs from the one that is expected."""
+    found: dict[str, str] = {}
+    for name in dict.fromkeys((*expected, *got)):
+        wanted, given = expected.get(name), got.get(name)
+        if normal(wanted) == normal(given):
+            continue
+        texts = [_short(wanted), _short(given)]
+        if texts[0] == texts[1]:  # a number and its text
+            texts = [repr(wanted), repr(given)]
+        found[name] = f"expected {texts[0]}, got {texts[1]}"
+    return found
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "none"
+    text = (
+        value
+        if isinstance(value, str) and value.strip()
+        else msgspec.json.encode(value, enc_hook=str).decode()
+    )
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,0 +1,68 @@
+"""Replies that no model gave, for a forecast alone: they let the calls that follow be counted.
+
+They never reach a ledger or a file. A forecast says that it rests on them.
+"""
+
+import functools
+from typing import Any
+
+from ragstone.kernel.llm.prompt import CallFailed, Prompt, Reply
+from ragstone.kernel.llm.schema import ReplyError, schema_of, validate
+from ragstone.kernel.records import Usage
+
+# A list has an item for every id that may be asked about, and few of the texts in it differ: an answer is
+# taken to make so many statements.
+ITEMS = 40
+STATEMENTS = 3
+WORDS = "made-up text of the usual length of a sentence, which stands for a reply that nobody has given yet"
+ANSWER = f"This is {WORDS}. It goes on with {WORDS}. It ends with {WORDS}."
+ASSUMPTION = (
+    f"Calls that depend on replies not given yet are counted with made-up ones: answers of {len(ANSWER)} "
+    f"characters, {STATEMENTS} statements an answer."
+)
+
+
+def stub_reply(prompt: Prompt) -> Reply:
+    """Return a reply of the prompt's type that cost nothing. Raises CallFailed where none can be made up.
+
+    Where probabilities are asked for it has those of no token: an endpoint that gives them, and nothing said.
+    """
+    value = None if prompt.reply is None else _made_up(prompt.reply)
+    logprobs = None if prompt.top_logprobs is None else ()
+    return Reply(
+        text=ANSWER, value=value, usage=Usage(calls=0), latency_s=0.0, cost_usd=None, logprobs=logprobs
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _made_up(reply: type) -> object:
+    schema = schema_of(reply, False)
+    try:
+        return validate(_fill(schema, schema.get("$defs", {}), 0), reply, None)
+    except (ReplyError, KeyError) as mistake:
+        raise CallFailed("error", f"a reply of type {reply.__name__} cannot be made up: {mistake}") from None
+
+
+def _fill(schema: dict[str, Any], definitions: dict[str, Any], place: int) -> Any:  # noqa: ANN401
+    """Return a value that fits a JSON Schema. place: of the item in the innermost list that it is in."""
+    if "$ref" in schema:
+        return _fill(definitions[schema["$ref"].rpartition("/")[2]], definitions, place)
+    for choices in ("enum", "anyOf"):
+        if choices in schema:
+            given = schema[choices]  # a list of them names each once, as a list of all ids does
+            return given[place % len(given)] if choices == "enum" else _fill(given[0], definitions, place)
+    match schema.get("type"):
+        case "object":
+            inner = schema.get("properties", {}).items()
+            return {name: _fill(field, definitions, place) for name, field in inner}
+        case "array":
+            n_items = min(ITEMS, schema.get("maxItems", ITEMS))
+            return [_fill(schema["items"], definitions, number) for number in range(n_items)]
+        case "string":
+            text = f"Number {place % STATEMENTS + 1}: {WORDS}.".ljust(schema.get("minLength", 0), ".")
+            return text[: schema.get("maxLength")]
+        case "integer" | "number":
+            return min(max(place + 1, schema.get("minimum", 0)), schema.get("maximum", place + 1))
+        case "boolean":
+            return True
+    return None

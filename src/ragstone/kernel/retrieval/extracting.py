@@ -1,0 +1,163 @@
+"""A question and retrieved passages -> the sentences that answer it best, found without a model."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+
+import msgspec
+
+from ragstone.kernel.corpus.sentences import Span, sentence_spans
+from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize
+
+# Chosen on half of the documents of agxqa, squad2, clapnq; benchmarks/extractive.py measures on the others.
+FUNCTION_WORD = 0.3  # of the weight of another word that as many sentences hold
+BESIDE = 0.3  # what a word of the question counts that stands in the title or the sentence before
+FIRST = 0.3  # for a sentence of the first passage: the retriever saw more of the passage than one sentence
+THRESHOLD = 0.34  # below it: nine of ten questions about something else, one of five that is answered
+LONGEST_LIST = 600  # characters that are quoted of a list, with the line before it
+
+_COLONS = frozenset(":\uff1a")
+_ITEM = re.compile(r"(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25e6\u2023]|\(?\w{1,3}[.)])\s")
+_LINE_END = re.compile(r"[\n\r]")
+_QUESTION_MARKS = frozenset("?\uff1f\u061f\u037e")
+
+
+class AnswerSentence(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence that was found. passage: its position; `text == passages[passage][start:end]`.
+
+    score: in [0, 1], see best_sentences.
+    """
+
+    passage: int
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+class _Candidate(msgspec.Struct, frozen=True):
+    """A sentence that may be quoted. beside: the terms of its title and of the sentence before it."""
+
+    passage: int
+    span: Span
+    terms: Set[str]
+    beside: Set[str]
+
+
+def best_sentences(
+    question: str,
+    passages: Sequence[str],
+    *,
+    titles: Sequence[str | None] = (),
+    most: int = 2,
+    threshold: float = THRESHOLD,
+) -> list[AnswerSentence]:
+    """Return the sentences that answer a question best, best first; none where no sentence does.
+
+    passages: retrieved texts, best first, in the language of the question; titles: of their documents, one a
+    passage, None for one without. A list belongs to the line before it that ends in a colon. A sentence that
+    is a question, or says nothing that the question does not, is no answer.
+
+    The score is the share of the question's words that the sentence holds, each weighed by how few of these
+    sentences hold it, function words less; those of its title and of the sentence before it count BESIDE. The
+    first passage has FIRST of advantage in the order. Where the best sentence has less than the threshold,
+    nothing answers; a threshold of 0 always answers, if any sentence can. most: how many sentences at most.
+
+    Tried, and left out for they made it no better: the expected form of the answer (a number for "how many",
+    a name for "who"), how near to each other the words stand, place in the passage, length, and weights from
+    the whole corpus. It cannot tell an answer from a sentence about the same thing.
+    """
+    asked = set(_terms(question))
+    candidates = [
+        candidate
+        for number, passage in enumerate(passages)
+        for candidate in _candidates(number, passage, titles[number] if number < len(titles) else None)
+    ]
+    weights = _weights(question, asked, [one.terms for one in candidates])
+    scored = [(_score(one, asked, weights), one) for one in candidates if one.terms - asked]
+    scored.sort(key=lambda pair: pair[0] + FIRST * (pair[1].passage == 0), reverse=True)
+    if not scored or scored[0][0] < threshold:
+        return []
+    return [
+        AnswerSentence(
+            passage=one.passage,
+            start=one.span[0],
+            end=one.span[1],
+            text=passages[one.passage][slice(*one.span)],
+            score=score,
+        )
+        for score, one in scored[:most]
+        if score >= threshold
+    ]
+
+
+def _candidates(number: int, passage: str, title: str | None) -> list[_Candidate]:
+    """Return the sentences of a passage that may be quoted."""
+    found: list[_Candidate] = []
+    named = set(_terms(title or ""))
+    before: Set[str] = set()
+    for start, end in _with_lists(passage, sentence_spans(passage)):
+        text = passage[start:end]
+        terms = set(_terms(text))
+        if not _ends_in(text, _QUESTION_MARKS) and not _ends_in(text, _COLONS):
+            found.append(_Candidate(number, (start, end), terms, named | before))
+        before = terms
+    return found
+
+
+def _with_lists(passage: str, spans: Sequence[Span]) -> list[Span]:
+    """Return the spans, the items of a list joined to the line before it, which ends in a colon."""
+    joined: list[Span] = []
+    is_list = False
+    for start, end in spans:
+        goes_on = _ITEM.match(passage, start) or (
+            joined and not _LINE_END.search(passage, joined[-1][1], start)
+        )
+        if is_list and goes_on and end - joined[-1][0] <= LONGEST_LIST:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+            is_list = _ends_in(passage[start:end], _COLONS)
+    return joined
+
+
+def _score(one: _Candidate, asked: Set[str], weights: Mapping[str, float]) -> float:
+    """Return the share of the question's weight that a sentence holds."""
+    held = sum(weights[term] for term in asked & one.terms)
+    beside = sum(weights[term] for term in (asked & one.beside) - one.terms)
+    return (held + BESIDE * beside) / (sum(weights.values()) or 1)
+
+
+def _weights(question: str, asked: Set[str], sentences: Sequence[Set[str]]) -> dict[str, float]:
+    """Return the weight of each term of the question: the rarer in these sentences, the more.
+
+    It is flatter than BM25's, so that words which the only sentence holds still count. Function
+    words are rare too where documents never ask ("how many"), so a list tells them.
+    """
+    light = {term for word in function_words().intersection(tokenize(question)) for term in _terms(word)}
+    counts = Counter(term for terms in sentences for term in asked & terms)
+    n = len(sentences)
+    return {
+        term: math.log(1 + (n + 1) / (counts[term] + 1)) * (FUNCTION_WORD if term in light else 1)
+        for term in asked
+    }
+
+
+def _terms(text: str) -> list[str]:
+    """Return the terms of a text, of each word the one that its inflected forms share."""
+    terms: list[str] = []
+    for term in search_terms(text):
+        if term.endswith("*"):
+            terms[-1] = term
+        else:
+            terms.append(term)
+    return terms
+
+
+def _ends_in(text: str, marks: Set[str]) -> bool:
+    """Return whether one of the marks stands behind the last word."""
+    for sign in reversed(text):
+        if sign in marks or sign.isalnum():
+            return sign in marks
+    return False

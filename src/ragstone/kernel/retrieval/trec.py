@@ -1,0 +1,133 @@
+"""Rankings and relevance as TREC run files and qrels, which trec_eval and its kin read and write."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.records import Question, Ranking, RankingItem
+from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.retrieval.measures import Grades
+from ragstone.kernel.tables import partial_path
+
+T = TypeVar("T")
+
+
+def write_trec_run(path: Path, rankings: Iterable[Ranking]) -> None:
+    """Write rankings as `question Q0 document rank score retriever`, one document a line, best first.
+
+    Chunks become documents, each with the score of its first chunk. Raises DataError for an id with
+    white space, which the format cannot hold; the file is then not written.
+    """
+    lines = []
+    for ranking in rankings:
+        scores = {item.document_id: item.score for item in reversed(ranking.items)}
+        for rank, document in enumerate(ranked_documents(ranking), 1):
+            ids = [ranking.question_id, document, ranking.retriever]
+            question, document_id, retriever = _without_spaces(path, ids)
+            lines.append(f"{question} Q0 {document_id} {rank} {scores[document]!r} {retriever}\n")
+    _write(path, lines)
+
+
+def read_trec_run(path: Path) -> list[Ranking]:
+    """Return one ranking a question and retriever, in order of appearance, best score first.
+
+    As in trec_eval the score decides and the rank column only settles ties. Raises DataError by file and
+    line for a line that is none of a run's, and for a document that a ranking names twice.
+    """
+    found: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
+    for question, document, rank, score, retriever in _parsed(path, _run_line):
+        found.setdefault((question, retriever), []).append((-score, rank, document))
+    for (question, _), items in found.items():
+        if len({document for _, _, document in items}) < len(items):
+            raise DataError(f"{path}: the ranking of question {question!r} names a document twice.")
+    return [
+        Ranking(
+            question_id=question,
+            retriever=retriever,
+            items=[RankingItem(document_id=document, score=-score) for score, _, document in sorted(items)],
+        )
+        for (question, retriever), items in found.items()
+    ]
+
+
+def write_qrels(path: Path, questions: Iterable[Question]) -> None:
+    """Write the document_ids of the questions as `question 0 document 1`. Raises DataError as a run does."""
+    write_grades(path, {one.id: dict.fromkeys(one.document_ids or [], 1) for one in questions})
+
+
+def write_grades(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
+    """Write question id -> document id -> grade as a line each. Raises DataError as a run does."""
+    lines = []
+    for question, grades in qrels.items():
+        for document, grade in grades.items():
+            question_id, document_id = _without_spaces(path, [question, document])
+            lines.append(f"{question_id} 0 {document_id} {grade}\n")
+    _write(path, lines)
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    """Write a file that appears under its name only when it is whole. Raises DataError."""
+    with explaining(f"{path}: could not be written"):
+        with partial_path(path).open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+        partial_path(path).replace(path)
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Return question id -> document id -> grade, in order of appearance; above 0 is relevant.
+
+    As `qrels` of evaluate_rankings the grades count in nDCG. Raises DataError by file and line, and for a
+    document that one question gives two grades.
+    """
+    qrels: dict[str, dict[str, int]] = {}
+    for question, document, grade in _parsed(path, _qrels_line):
+        if qrels.setdefault(question, {}).setdefault(document, grade) != grade:
+            raise DataError(f"{path}: question {question!r} gives document {document!r} two grades.")
+    return qrels
+
+
+def label_questions(questions: Iterable[Question], qrels: Mapping[str, Grades]) -> list[Question]:
+    """Return the questions with the document_ids that the qrels grade above 0; None where there are none."""
+    return [
+        msgspec.structs.replace(
+            question,
+            document_ids=[name for name, grade in qrels.get(question.id, {}).items() if grade > 0] or None,
+        )
+        for question in questions
+    ]
+
+
+def _run_line(cells: Sequence[str]) -> tuple[str, str, int, float, str]:
+    question, _, document, rank, score, retriever = cells
+    if not math.isfinite(float(score)):
+        raise ValueError
+    return question, document, int(rank), float(score), retriever
+
+
+def _qrels_line(cells: Sequence[str]) -> tuple[str, str, int]:
+    question, _, document, grade = cells
+    return question, document, int(grade)
+
+
+def _parsed(path: Path, parse: Callable[[Sequence[str]], T]) -> Iterator[T]:
+    kind = "question Q0 document rank score retriever" if parse is _run_line else "question 0 document grade"
+    with explaining(f"{path}: cannot be read", "", OSError, UnicodeDecodeError):
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield parse(line.split())
+        except ValueError:
+            raise DataError(f"{path}:{number}: expected `{kind}`, got {line[:80]!r}.") from None
+
+
+def _without_spaces(path: Path, ids: Sequence[str]) -> Sequence[str]:
+    for name in ids:
+        if not name or name.split() != [name]:
+            raise DataError(f"{path}: {name!r} is empty or holds white space, which TREC files cannot.")
+    return ids

@@ -1,0 +1,189 @@
+"""What was lost by the retriever and what after it, and whom a point that was lost is blamed on."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Literal, get_args
+
+import msgspec
+
+from ragstone.kernel.judging import MetricSummary
+from ragstone.kernel.records import Answer, Judgement, Question
+from ragstone.kernel.statistics import Estimate
+
+
+def is_right(score: float, scale: tuple[float, float] | None) -> bool:
+    """Return whether a score is at or above the middle of its scale."""
+    return score >= (sum(scale) / 2 if scale else 0.5)
+
+
+class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
+    """A system's answers by whether they had what they needed and whether they were right.
+
+    found: a relevant document (`Question.document_ids` or `evidence`) was among the answer's contexts;
+    missed: none was. right: the judge's score is at or above the middle of its scale; wrong: below it.
+    Counted are answers that this judge scored, whose question names relevant documents and whose contexts
+    name theirs; all other answers of the system are `n_left_out`. A wrong answer that was found is to be
+    blamed on the prompt or the model, one that was missed on the retriever.
+    """
+
+    system: str
+    judge: str
+    metric: str
+    model: str
+    found_right: int
+    found_wrong: int
+    missed_right: int
+    missed_wrong: int
+    n_left_out: int
+
+
+def found_and_right(
+    lead: MetricSummary,
+    answers: Iterable[Answer],
+    judgements: Iterable[Judgement],
+    questions: Mapping[str, Question],
+    same: Mapping[str, str] = MappingProxyType({}),
+) -> FoundAndRight | None:
+    """Return the table of one system by the judge of `lead`; None if no answer of it can be counted.
+
+    questions: by id. same: see retrieval.same_documents.
+    """
+    scores = {
+        row.question_id: row.score
+        for row in judgements
+        if (row.system, row.judge, row.model) == (lead.system, lead.judge, lead.model)
+    }
+    counts: Counter[str] = Counter()
+    for answer in answers:
+        if answer.system != lead.system:
+            continue
+        found = found_relevant(answer, questions.get(answer.question_id), same)
+        score = scores.get(answer.question_id)
+        if found is None or score is None:
+            counts["left_out"] += 1
+        else:
+            counts[
+                f"{'found' if found else 'missed'}_{'right' if is_right(score, lead.scale) else 'wrong'}"
+            ] += 1
+    if counts.total() == counts["left_out"]:
+        return None
+    return FoundAndRight(
+        system=lead.system,
+        judge=lead.judge,
+        metric=lead.metric,
+        model=lead.model,
+        found_right=counts["found_right"],
+        found_wrong=counts["found_wrong"],
+        missed_right=counts["missed_right"],
+        missed_wrong=counts["missed_wrong"],
+        n_left_out=counts["left_out"],
+    )
+
+
+def found_relevant(
+    answer: Answer, question: Question | None, same: Mapping[str, str] = MappingProxyType({})
+) -> bool | None:
+    """Return whether a relevant document is among the contexts; None where one side does not say."""
+    if question is None or answer.contexts is None or question.answerable is False:
+        return None
+    named = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    relevant = {same.get(name, name) for name in named}
+    given = [context.document_id for context in answer.contexts]
+    if not relevant or None in given:
+        return None
+    return any(same.get(name, name) in relevant for name in given if name)
+
+
+Component = Literal["dataset", "retriever", "tools", "model + prompt", "judge", "cannot tell"]
+Cause = Literal[
+    "not retrieved",
+    "retrieved but not used",
+    "answered from memory",
+    "invented",
+    "refused though answerable",
+    "answered though unanswerable",
+    "reference doubtful",
+    "judge doubtful",
+    "wrong tool",
+    "wrong arguments",
+    "tool failed",
+    "right result ignored",
+    "cannot tell",
+]
+
+
+class Caused(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a system lost a point. because: the evidence, in one plain sentence."""
+
+    question_id: str
+    system: str
+    cause: Cause
+    component: Component
+    because: str
+
+
+COMPONENTS: tuple[Component, ...] = get_args(Component)
+WITHOUT_TOOLS = tuple(name for name in COMPONENTS if name != "tools")
+
+
+class ComponentShare(msgspec.Struct, frozen=True, kw_only=True):
+    """What one component has to answer for.
+
+    n: its lost points, of the questions that it could be measured on. share: n as a share of these, with
+    its interval; None where it was not measured (the judge without a second opinion).
+    """
+
+    component: Component
+    n: int
+    share: Estimate | None
+
+
+class Largest(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the component with the largest share is really the largest.
+
+    second: the next one. verdict: `largest` where p_holm is at most 0.05, else `cannot tell`. The test is
+    paired by question, corrected (Holm) over all pairs of components, and gives points that could not be
+    assigned to whichever is not the first. n: the questions that it rests on.
+    """
+
+    first: Component
+    second: Component
+    verdict: Literal["largest", "cannot tell"]
+    p_holm: float
+    n: int
+
+
+class Returned(msgspec.Struct, frozen=True, kw_only=True):
+    """Of n lost points that were asked again with the right documents in hand, how many came back."""
+
+    n: int
+    n_right: int
+
+
+class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one system's lost points went.
+
+    judge, model, metric: whose verdict a point is. second: whose the second opinion is, None without one;
+    n_second: counted questions that have one. n_counted: questions that were decided; left_out: those that
+    were not, by the reason. n_lost: points that the judge says are lost; n_hidden: points that it gives and
+    the second opinion does not, which count as the judge's. shares: every component, in the order of
+    COMPONENTS, the tools only where an answer of the system carries steps; causes: each with its number of
+    points, the most frequent first.
+    """
+
+    system: str
+    judge: str
+    metric: str
+    model: str
+    n_counted: int
+    n_lost: int
+    left_out: dict[str, int]
+    shares: list[ComponentShare]
+    causes: dict[Cause, int]
+    second: str | None = None
+    n_second: int = 0
+    n_hidden: int = 0
+    largest: Largest | None = None
+    returned: Returned | None = None
+    notes: list[str] = []

@@ -1,0 +1,228 @@
+"""A run as a value for scripts and notebooks: its numbers, its rows, and one table of all of them joined."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking
+from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.runs import run as folder_of_run
+from ragstone.kernel.runs.run import Run
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.tables import Rows
+from ragstone.kernel.tables.shown import Displayed
+
+JudgeKey = tuple[str, str, str]  # judge, metric, model
+
+FIRST: dict[str, Any] = {
+    "question_id": str,
+    "system": str,
+    "question": str | None,
+    "reference": str | list[str] | None,
+    "answer": str | None,
+    "answerable": bool | None,
+    "kind": str | None,
+    "lang": str | None,
+    "tags": dict[str, str] | None,
+    "found_rank": int | None,
+}
+OF_JUDGE: dict[str, Any] = {"": float | None, "_status": str | None, "_rationale": str | None}
+LAST: dict[str, Any] = {
+    "latency_s": float | None,
+    "input_tokens": int | None,
+    "output_tokens": int | None,
+    "cost_usd": float | None,
+    "error": str | None,
+    "contexts": list[Context] | None,
+}
+OF_CAUSE: dict[str, Any] = {"cause": str | None, "component": str | None, "because": str | None}
+
+
+def joined(run: Run) -> Rows[dict[str, Any]]:
+    """Return a dict for each question and system, all with the same names in the same order.
+
+    Rows stand in the order of the questions, those of a question in the order of its answers. Of each judge
+    there are three columns: its name holds the score (None where there is none), NAME_status and
+    NAME_rationale why. The name gets the metric or the model added where a judge has several. found_rank:
+    the place of the first relevant document among the answer's contexts, 0 if it is not among them, None if
+    nobody can tell. input_tokens, output_tokens, cost_usd: of the answer, not of the judges. cause, component
+    and because are there if `ragstone blame` has looked at the run, and filled for lost points.
+    """
+    judges = _judge_names(row for rows in run.judgements.values() for row in rows)
+    of_causes = OF_CAUSE if run.causes else {}
+    columns = FIRST | of_causes
+    columns |= {f"{name}{part}": kind for name in judges.values() for part, kind in OF_JUDGE.items()}
+    columns |= LAST
+    blank = dict.fromkeys(columns)
+    ids = dict.fromkeys([*run.questions, *run.answers, *run.judgements])
+    rows = [
+        blank | _first(run, question_id, system) | _scores(run, question_id, system, judges)
+        for question_id in ids
+        for system in _systems(run, question_id)
+    ]
+    return Rows(rows, columns)
+
+
+def _judge_names(judgements: Iterable[Judgement]) -> dict[JudgeKey, str]:
+    """Return the column of each judge, no two alike, nor like another column, though case be ignored."""
+    keys = list(dict.fromkeys((row.judge, row.metric, row.model) for row in judgements))
+    taken = {name.casefold() for name in FIRST | LAST | OF_CAUSE}
+    names: dict[JudgeKey, str] = {}
+    for key in keys:
+        judge, metric, model = key
+        alike = [other for other in keys if other[0] == judge]
+        name = judge
+        if len({other[1] for other in alike}) > 1:
+            name += f" {metric}"
+        if len({other[2] for other in alike}) > 1:
+            name += f" {model}"
+        while not taken.isdisjoint(f"{name}{part}".casefold() for part in OF_JUDGE):
+            name += "_"
+        taken |= {f"{name}{part}".casefold() for part in OF_JUDGE}
+        names[key] = name
+    return names
+
+
+def _systems(run: Run, question_id: str) -> Iterable[str]:
+    """Return the systems that answered a question, or whose answers to it were judged."""
+    answered = [row.system for row in run.answers.get(question_id, [])]
+    return dict.fromkeys([*answered, *(row.system for row in run.judgements.get(question_id, []))])
+
+
+def _first(run: Run, question_id: str, system: str) -> dict[str, Any]:
+    question = run.questions.get(question_id)
+    answers = [row for row in run.answers.get(question_id, []) if row.system == system]
+    answer = answers[0] if answers else None
+    told = [row for row in (question, answer) if row is not None]
+    cause = next((row for row in run.causes.get(question_id, []) if row.system == system), None)
+    return {
+        "question_id": question_id,
+        "system": system,
+        **{
+            name: next((value for row in told if (value := getattr(row, name)) is not None), None)
+            for name in ("question", "reference", "answerable", "tags")
+        },
+        "kind": question.kind if question else None,
+        "lang": question.lang if question else None,
+        "found_rank": _found_rank(run, question, answer) if question else None,
+        **(_of_answer(answer) if answer else {}),
+        **({name: getattr(cause, name) for name in OF_CAUSE} if cause else {}),
+    }
+
+
+def _of_answer(answer: Answer) -> dict[str, Any]:
+    usage = answer.usage
+    return {
+        "answer": answer.answer,
+        "latency_s": answer.latency_s,
+        "input_tokens": usage.input if usage else None,
+        "output_tokens": usage.output if usage else None,
+        "cost_usd": answer.cost_usd,
+        "error": answer.error,
+        "contexts": answer.contexts,
+    }
+
+
+def _found_rank(run: Run, question: Question, answer: Answer | None) -> int | None:
+    """Return the rank among the answer's contexts or, where it has none, in the run's only ranking."""
+    relevant = set(question.document_ids or ())
+    if not relevant or question.answerable is False:
+        return None
+    rankings = run.rankings.get(question.id, [])
+    if answer is not None and answer.contexts is not None:
+        listed = [_document_of(context, run) for context in answer.contexts]
+    elif len(rankings) == 1:
+        listed = list(ranked_documents(rankings[0]))
+    else:
+        return None
+    rank = next((rank for rank, document in enumerate(listed, 1) if document in relevant), 0)
+    return None if rank == 0 and None in listed else rank
+
+
+def _document_of(context: Context, run: Run) -> str | None:
+    chunk = run.chunks.get(context.id or "")
+    return context.document_id or (chunk.document_id if chunk else None)
+
+
+def _scores(run: Run, question_id: str, system: str, judges: Mapping[JudgeKey, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row in run.judgements.get(question_id, []):
+        if row.system == system:
+            name = judges[row.judge, row.metric, row.model]
+            values = (row.score, row.status, row.rationale or row.error)
+            found |= dict(zip((f"{name}{part}" for part in OF_JUDGE), values, strict=True))
+    return found
+
+
+RowT = TypeVar("RowT", Ranking, Answer, Judgement)
+
+
+class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+    """A run that has been read. The rows of a question stand together, in the order of the questions.
+
+    folder: where it stands. content: everything in it, by question id.
+    """
+
+    folder: Path
+    content: folder_of_run.Run
+
+    @property
+    def summary(self) -> RunSummary:
+        """Every number of the run."""
+        return self.content.summary
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Settings, models and digests; empty where the run has none."""
+        return self.content.manifest or {}
+
+    @property
+    def questions(self) -> Rows[Question]:
+        """The questions; empty for a sheet that carries them inline."""
+        return Rows(self.content.questions.values(), Question)
+
+    @property
+    def rankings(self) -> Rows[Ranking]:
+        """What retrievers returned."""
+        return Rows(_all(self.content.rankings.values()), Ranking)
+
+    @property
+    def answers(self) -> Rows[Answer]:
+        """The answers."""
+        return Rows(_all(self.content.answers.values()), Answer)
+
+    @property
+    def judgements(self) -> Rows[Judgement]:
+        """What the judges said."""
+        return Rows(_all(self.content.judgements.values()), Judgement)
+
+    def table(self) -> Rows[dict[str, Any]]:
+        """Return a row for each question and system, with every judge's score beside the answer.
+
+        docs/export.md lists the columns. `.table().to_polars()` is the run as a data frame.
+        """
+        return joined(self.content)
+
+    def __fspath__(self) -> str:
+        """Return its folder: it may stand wherever the path of a run may (compare, blame, write_report)."""
+        return str(self.folder)
+
+    def __repr__(self) -> str:
+        return f"<run {self.summary.name!r} in {self.folder}>"
+
+
+def read_run(folder: Path | str) -> FinishedRun:
+    """Return the run in a folder, such as runs/starter.
+
+    Raises DataError when the folder, summary.json or judgements.jsonl is missing, or a file cannot be read.
+    """
+    if not isinstance(folder, Path | str):
+        raise DataError(f"read_run: expected the path of a run folder, got {type(folder).__name__}.")
+    return FinishedRun(folder=Path(folder), content=folder_of_run.read_run(Path(folder)))
+
+
+def _all(groups: Iterable[list[RowT]]) -> list[RowT]:
+    return [row for group in groups for row in group]

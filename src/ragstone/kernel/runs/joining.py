@@ -1,0 +1,366 @@
+"""Rows of a run, joined by question id -> the blocks of JSON that the page embeds.
+
+Three kinds of block, so that the page opens fast: one index with a short line a question; details, parsed
+when a question of theirs is opened; passages, each kept once however many questions it was retrieved for.
+"""
+
+from collections.abc import Iterable, Sequence, Set
+
+import msgspec
+
+from ragstone.kernel.document.html import script_json
+from ragstone.kernel.document.room import LONGEST_ESCAPE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
+from ragstone.kernel.records import Answer, Judgement, Question, Ranking, references
+from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.runs.asked import AskedCall
+from ragstone.kernel.runs.causes import Caused
+from ragstone.kernel.runs.embedded import (
+    DETAILS_A_BLOCK,
+    NOTHING,
+    AnswerShown,
+    CauseShown,
+    Cell,
+    ColumnView,
+    DetailView,
+    EvidenceView,
+    Index,
+    JudgementShown,
+    LineView,
+    PassageView,
+    Prompts,
+    RankingShown,
+    ShownView,
+    embed_prompts,
+    packed,
+    question_ids,
+)
+from ragstone.kernel.runs.run import SHOWN_RANKS, Run
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.thread import step_shown, thread_shown
+from ragstone.kernel.runs.wording import caution
+
+PREVIEW = 160  # characters of an answer that a line of the list shows
+PASSAGES_A_BLOCK = 400
+SHOWN_STEPS = 100  # calls of an agent
+PLAIN_BYTES = 10_000_000  # of details and passages; above, they are compressed and leave room for prompts
+FEW_BYTES = 100_000  # of details and passages; below, they are not compressed for their escapes
+MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
+
+# Lengths that texts are cut to, tried in turn until the rows fit: passages first, for a judge's reasons are
+# what a reader comes for.
+PASSAGE_CUTS = (None, 4000, 2000, 1500, 1000, 700, 500, 350, 250)
+TEXT_CUTS = (None, 2000, 1000, 500, 250, 100)
+
+
+class JoinedBlocks(msgspec.Struct, frozen=True, kw_only=True):
+    """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits;
+    question_cut: a question was too long for the list.
+
+    packed: details and passages are compressed, see packing.py; the index never is. prompts: the
+    conversations with models, the first to be left out where there is no room.
+    """
+
+    index: bytes
+    details: list[bytes]
+    passages: list[bytes]
+    passage_cut: int | None
+    text_cut: int | None
+    question_cut: bool = False
+    packed: bool = False
+    prompts: Prompts = NOTHING
+
+
+def embed_all(run: Run, asked: Iterable[AskedCall], max_bytes: int = MAX_BYTES) -> JoinedBlocks:
+    """Return the rows as embed_rows does, and the conversations with models in what room they leave."""
+    blocks = embed_rows(run, max_bytes)
+    room = max_bytes - sum(map(len, (blocks.index, *blocks.details, *blocks.passages)))
+    if blocks.passage_cut is not None or blocks.text_cut is not None:
+        room = 0
+    prompts = embed_prompts(asked, run, question_ids(run), room)
+    return msgspec.structs.replace(blocks, prompts=prompts)
+
+
+def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> JoinedBlocks:
+    """Return the rows of a run in at most `max_bytes`: plain while they are few, else compressed.
+
+    Texts are cut only where compressed they are still too many, and not below the last of the lengths above,
+    even if they are then too many still.
+    """
+    for text_cut in TEXT_CUTS:
+        join = _Join(run, text_cut, columns_of(run.summary))
+        opened = [join.detail(question_id) for question_id in join.ids]
+        details = _in_blocks(opened, DETAILS_A_BLOCK)
+        passages = _in_blocks(join.passages, PASSAGES_A_BLOCK)
+        plain = (
+            text_cut is None
+            and sum(map(len, (*details, *passages))) <= min(PLAIN_BYTES, max_bytes // 2)
+            and not _is_mostly_escapes(details, passages)
+        )
+        index = join.index(opened, packed=not plain)
+        if plain:
+            return JoinedBlocks(
+                index=index,
+                details=details,
+                passages=passages,
+                passage_cut=None,
+                text_cut=None,
+                question_cut=join.question_cut,
+            )
+        details = list(map(packed, details))
+        left = max_bytes - sum(map(len, (index, *details)))
+        for passage_cut in PASSAGE_CUTS if left > 0 else PASSAGE_CUTS[-1:]:
+            cut = _in_blocks(_cut_passages(join.passages, passage_cut), PASSAGES_A_BLOCK)
+            blocks = JoinedBlocks(
+                index=index,
+                details=details,
+                passages=list(map(packed, cut)),
+                passage_cut=passage_cut,
+                text_cut=text_cut,
+                question_cut=join.question_cut,
+                packed=True,
+            )
+            if sum(map(len, blocks.passages)) <= left:
+                return blocks
+    return blocks
+
+
+class OpenedRows(ShownView, frozen=True, kw_only=True):
+    """One question as a server gives it: its line, what it opens to, and the passages that both number.
+
+    is_cut: long texts are shortened; the server has its rows as plain text.
+    """
+
+    line: LineView
+    detail: DetailView
+    passages: list[PassageView]
+    is_cut: bool | None = None
+
+
+def open_question(run: Run, question_id: str, columns: Sequence[ColumnView]) -> OpenedRows:
+    """Return a question of a run, whole. columns: of all its judgements; run: may hold no other question."""
+    join = _Join(run, None, columns)
+    join.is_served = True  # whole: the server has room for one question, or shortens it
+    detail = join.detail(question_id)
+    return OpenedRows(line=join.line(question_id, detail), detail=detail, passages=join.passages)
+
+
+def _is_mostly_escapes(*blocks: Sequence[bytes]) -> bool:
+    """Return whether most of the JSON is escapes, of six characters each: then it is compressed."""
+    every = [block for kind in blocks for block in kind]
+    n_escaped = sum(block.count(b"\\u00") + block.count(b"\\u202") for block in every)
+    n_bytes = sum(map(len, every))
+    return n_bytes > FEW_BYTES and LONGEST_ESCAPE * n_escaped > n_bytes / 2
+
+
+def _cut_passages(passages: Sequence[PassageView], length: int | None) -> list[PassageView]:
+    return [msgspec.structs.replace(row, text=row.text and _cut(row.text, length)) for row in passages]
+
+
+def columns_of(summary: RunSummary) -> list[ColumnView]:
+    """Return the judges as the list of questions knows them, in the order of the summary."""
+    return [
+        ColumnView(
+            system=metric.system,
+            judge=metric.judge,
+            metric=metric.metric,
+            model=metric.model,
+            low=metric.scale and metric.scale[0],
+            high=metric.scale and metric.scale[1],
+            caution=caution(metric, summary),
+        )
+        for metric in summary.metrics
+    ]
+
+
+class _Join:
+    """One pass over the questions, which gathers the table of passages as it goes."""
+
+    def __init__(self, run: Run, text_cut: int | None, columns: Sequence[ColumnView]) -> None:
+        self.run = run
+        self.text_cut = text_cut
+        self.is_served = False
+        self.question_cut = False
+        self.passages: list[PassageView] = []
+        self._numbers: dict[tuple[str | None, ...], int] = {}
+        self.columns = list(columns)
+        self.places = {(c.system, c.judge, c.metric, c.model): i for i, c in enumerate(self.columns)}
+
+        self.ids = question_ids(run)
+
+    def index(self, details: Sequence[DetailView], *, packed: bool) -> bytes:
+        index = Index(
+            columns=self.columns,
+            lines=[self.line(*pair) for pair in zip(self.ids, details, strict=True)],
+            details_a_block=DETAILS_A_BLOCK,
+            passages_a_block=PASSAGES_A_BLOCK,
+            packed=packed,
+        )
+        return script_json(index)
+
+    def line(self, question_id: str, detail: DetailView) -> LineView:
+        cells: list[Cell] = [None] * len(self.columns)
+        for row in self.run.judgements.get(question_id, []):
+            cells[self.place(row)] = row.status if row.score is None else row.score
+        question, sources = self.run.questions.get(question_id), self.sources(question_id)
+        text = next((row.question for row in sources if row.question), None)
+        first = next(iter(detail.answers), None)
+        return LineView(
+            id=question_id,
+            cells=cells,
+            question=text and (self.cut(text) if self.is_served else self.listed(text)),
+            preview=preview(first.answer or first.error or "") if first else None,
+            tags=next((row.tags for row in sources if row.tags), None),
+            lang=question.lang if question else None,
+            found=self.worst_rank(detail),
+            causes=list(dict.fromkeys(one.cause for one in self.run.causes.get(question_id, []))) or None,
+        )
+
+    def detail(self, question_id: str) -> DetailView:
+        run, sources = self.run, self.sources(question_id)
+        relevant = relevant_documents(run.questions.get(question_id))
+        alternatives = next((references(row) for row in sources if references(row)), [])
+        evidence = [(document, self.cut(text)) for document, text in run.evidence.get(question_id, [])]
+        return DetailView(
+            references=[self.cut(text) for text in alternatives],
+            answers=[self.answer(row, relevant) for row in run.answers.get(question_id, [])],
+            judgements=[self.judgement(row) for row in run.judgements.get(question_id, [])],
+            rankings=[self.ranking(row, relevant) for row in run.rankings.get(question_id, [])],
+            relevant=sorted(relevant) or None,
+            evidence=evidence or None,
+            answerable=False if any(row.answerable is False for row in sources) else None,
+            causes=[self.cause(row) for row in run.causes.get(question_id, [])] or None,
+        )
+
+    def cause(self, row: Caused) -> CauseShown:
+        return CauseShown(
+            system=row.system, cause=row.cause, component=row.component, because=self.cut(row.because)
+        )
+
+    def sources(self, question_id: str) -> list[Question | Answer]:
+        """Return the rows that may carry the question's text, reference and tags, the question first."""
+        question = self.run.questions.get(question_id)
+        return [*([question] if question else []), *self.run.answers.get(question_id, [])]
+
+    def answer(self, row: Answer, relevant: Set[str]) -> AnswerShown:
+        places = []
+        for context in row.contexts or []:
+            chunk = self.run.chunks.get(context.id or "")
+            document = context.document_id or (chunk.document_id if chunk else None)
+            number = self.number(document, context.id, context.text)
+            places.append(EvidenceView(passage=number, score=context.score, relevant=document in relevant))
+        steps = [step_shown(one, self.cut) for one in (row.steps or ())[:SHOWN_STEPS]]
+        return AnswerShown(
+            system=row.system,
+            answer=self.cut(row.answer),
+            contexts=None if row.contexts is None else places,
+            steps=None if row.steps is None else steps,
+            n_steps=len(row.steps or ()),
+            turns=thread_shown(row, self.cut),
+            latency_s=row.latency_s,
+            cost_usd=row.cost_usd,
+            error=self.short(row.error),
+        )
+
+    def ranking(self, row: Ranking, relevant: Set[str]) -> RankingShown:
+        places = []
+        for item in row.items[:SHOWN_RANKS]:
+            chunk = self.run.chunks.get(item.chunk_id or "")
+            number = self.number(item.document_id, item.chunk_id, chunk.text if chunk else None)
+            relevant_here = item.document_id in relevant
+            places.append(EvidenceView(passage=number, score=item.score, relevant=relevant_here))
+        return RankingShown(
+            retriever=row.retriever,
+            places=places,
+            n=len(row.items),
+            first_relevant=first_rank(ranked_documents(row), relevant),
+        )
+
+    def number(self, document: str | None, chunk: str | None, text: str | None) -> int:
+        """Return a passage's number in the table. Without a text it is the one last seen under these ids."""
+        key = (document, chunk, text)
+        if key not in self._numbers:
+            title = self.run.titles.get(document or "")
+            self._numbers[key] = len(self.passages)
+            self.passages.append(PassageView(text=text, document=document, chunk=chunk, title=title))
+        if text is not None:
+            self._numbers[document, chunk, None] = self._numbers[key]
+        return self._numbers[key]
+
+    def worst_rank(self, detail: DetailView) -> int | None:
+        given = [answer.contexts for answer in detail.answers if answer.contexts is not None]
+        documents = [[self.passages[place.passage].document for place in places] for places in given]
+        return worst_rank(
+            documents, [row.first_relevant for row in detail.rankings], set(detail.relevant or ())
+        )
+
+    def judgement(self, row: Judgement) -> JudgementShown:
+        verdicts = [
+            msgspec.structs.replace(
+                verdict, statement=self.cut(verdict.statement), reason=self.short(verdict.reason)
+            )
+            for verdict in row.verdicts or []
+        ]
+        return JudgementShown(
+            column=self.place(row),
+            label=self.short(row.label),
+            rationale=self.short(row.rationale),
+            verdicts=verdicts or None,
+            error=self.short(row.error),
+        )
+
+    def place(self, row: Judgement) -> int:
+        return self.places[row.system, row.judge, row.metric, row.model]
+
+    def listed(self, text: str) -> str:
+        """Return a question for the index of a file, which is never compressed."""
+        most = min(MOST_A_TEXT, SHORT + MOST_TIMES * len(text))
+        short, is_cut = shortened(self.cut(text), most, lambda one: len(script_json(one)) - 2)
+        self.question_cut |= is_cut
+        return short
+
+    def cut(self, text: str) -> str:
+        return _cut(text, self.text_cut)
+
+    def short(self, text: str | None) -> str | None:
+        return self.cut(text) if text else None
+
+
+def _cut(text: str, length: int | None) -> str:
+    return text if length is None or len(text) <= length else text[:length].rstrip() + "…"
+
+
+def preview(said: str) -> str | None:
+    """Return the start of an answer, or of the reason why there is none; None of nothing."""
+    return _cut(" ".join(said.split()), PREVIEW) or None
+
+
+def _in_blocks(rows: Sequence[object], size: int) -> list[bytes]:
+    return [script_json(rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+def worst_rank(
+    given: Sequence[Sequence[str | None]], ranked: Sequence[int | None], relevant: Set[str]
+) -> int | None:
+    """Return the worst rank of the first relevant document: 0 where it is missing, None if nobody can tell.
+
+    given: the documents of each answer's contexts; ranked: first_rank of each ranking, for where no answer
+    has contexts.
+    """
+    ranks = [first_rank(listed, relevant) for listed in given] if given else ranked
+    known = [rank for rank in ranks if rank is not None]
+    return None if not known else 0 if 0 in known else max(known)
+
+
+def relevant_documents(question: Question | None) -> set[str]:
+    """Return what retrieval measures by: the documents named, and none where the corpus cannot answer."""
+    if question is None or question.answerable is False:
+        return set()
+    return set(question.document_ids or ())
+
+
+def first_rank(listed: Sequence[str | None], relevant: Set[str]) -> int | None:
+    """Return the rank of the first relevant document, 0 if there is none, None if nobody can tell."""
+    if not relevant:
+        return None
+    rank = next((rank for rank, document in enumerate(listed, 1) if document in relevant), 0)
+    return None if rank == 0 and None in listed else rank

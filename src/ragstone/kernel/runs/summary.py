@@ -1,0 +1,90 @@
+"""What summary.json holds: every number that the report and the terminal show, computed once."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.savings import CascadeSavings
+from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
+from ragstone.kernel.records import Status, Usage
+from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.runs.breakdown import Distribution, GroupedMeans, SystemsBoard
+from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.tables.shown import Displayed
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls to language models that a run asked for.
+
+    made: sent to a model now, retries among them; from_ledger: answered from the ledger; failed: by status,
+    after retries; late: cut off by the deadline of the run. usage and cost_usd are of all of them, as the
+    ledger recorded it; cost_usd is None where a price is unknown; reasoning_cost_usd, a part of it, also
+    where no model reasoned. list_prices: model -> the day on which its price was read, where that is one of
+    the list that ships. cut_off, cut_off_cost_usd: replies of this command that were cut off and asked for
+    again, beside all of these.
+    """
+
+    made: int = 0
+    from_ledger: int = 0
+    failed: dict[Status, int] = {}
+    usage: Usage = Usage(calls=0)
+    cost_usd: float | None = None
+    retries: int = 0
+    late: int = 0
+    list_prices: dict[str, str] = {}
+    reasoning_cost_usd: float | None = None
+    cut_off: Usage = Usage(calls=0)
+    cut_off_cost_usd: float | None = None
+
+
+class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+    """One run in numbers.
+
+    models: role (`answer`, `judge`, `embedder`) -> name. counts: rows of each kind. notes: what a reader
+    must know before trusting the numbers, in plain sentences. blame: one table a system, by the judge of its
+    headline metric (see findings.headlines); empty where no question names its relevant documents. cascades:
+    what each cascade among the judges has saved. corrected: means with labels of this run's answers carried
+    into them, for the judges and systems that such labels speak of. systems: the leaderboard of a run with
+    several systems, by the judge of findings.common_headline. by_tag: the means in groups of questions.
+    distributions: how many rows have each score. bounds_from: the share of failed rows above which a mean's
+    bounds are shown beside it; 0 shows all that there are. columns: field -> column, as the user chose with
+    `--column` for the sheet that was judged; a file of labels may have the same columns.
+    """
+
+    name: str
+    version: str
+    models: dict[str, str]
+    counts: dict[str, int]
+    retrieval: list[RetrievalSummary]
+    metrics: list[MetricSummary]
+    cards: list[ReportCard]
+    calls: Calls
+    notes: list[str]
+    blame: list[FoundAndRight] = []
+    cascades: list[CascadeSavings] = []
+    corrected: list[CorrectedMean] = []
+    systems: SystemsBoard | None = None
+    by_tag: list[GroupedMeans] = []
+    distributions: list[Distribution] = []
+    bounds_from: float = BOUNDS_FROM
+    columns: dict[str, str] = {}
+
+
+NumbersT = TypeVar("NumbersT")
+
+
+def read_numbers(path: Path, kind: type[NumbersT], what: str, command: str) -> NumbersT:
+    """Return what the file holds. what: its name in words; command: that writes it. Raises DataError."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file. Run `{command}` to the end: it writes it last.")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.DecodeError as mistake:
+        raise DataError(
+            f"{path}: not a {what} that this version of Ragstone understands ({mistake}). "
+            f"Run `{command}` again."
+        ) from None

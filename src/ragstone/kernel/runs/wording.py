@@ -1,0 +1,257 @@
+"""Numbers, statuses and costs in words, the same on the page and in the terminal."""
+
+from collections.abc import Mapping
+
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.card import card_of as card_among
+from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+from ragstone.kernel.document.numbers import count, duration, interval, number, usd, with_ends
+from ragstone.kernel.errors import plural as plural
+from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
+from ragstone.kernel.llm.forecast import Forecast, ModelForecast
+from ragstone.kernel.records import Status
+from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.runs.breakdown import Distribution, SystemsBoard
+from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.statistics import Estimate
+
+# Characters that would act on a terminal or turn the direction of a line, as the command line drops them.
+STATUS_WORDS: dict[Status, str] = {
+    "scored": "scored",
+    "not_applicable": "not applicable",
+    "abstained": "abstained",
+    "refused": "refused",
+    "unparsable": "unparsable",
+    "timeout": "timed out",
+    "rate_limited": "rate limited",
+    "over_budget": "over budget",
+    "app_error": "application failed",
+    "error": "error",
+}
+
+
+def tau_told(tau: Estimate | None) -> str:
+    """Return Kendall's tau with its interval, empty where there is none."""
+    return f"{number(tau.value)}, in every resample" if tau and tau.low is None else with_ends(tau)
+
+
+def scale(metric: MetricSummary) -> str:
+    """Return the scale in words, empty where it is unknown."""
+    return f"{metric.scale[0]:g} to {metric.scale[1]:g}" if metric.scale else ""
+
+
+def n_scored(metric: MetricSummary) -> int:
+    """Return the denominator of the mean."""
+    return metric.statuses.get("scored", 0)
+
+
+def denominator(metric: MetricSummary) -> str:
+    """Return `358 scored of 365 rows`, and whether rows share documents or conversations."""
+    shared = f"; {told}" if (told := shared_rows(metric)) else ""
+    return f"{count(n_scored(metric))} scored of {plural(metric.n_rows, 'row')}{shared}"
+
+
+def failures(metric: MetricSummary, least: float = BOUNDS_FROM) -> str:
+    """Return every status but `scored` with its count, and the bounds of the mean where so many failed.
+
+    least: the share of failed rows above which the bounds are told.
+    """
+    others = statuses(metric.statuses)
+    return others + (f"; {told}" if (told := bounds(metric.bounds, metric.statuses, least)) else "")
+
+
+def bounds(found: tuple[float, float] | None, counts: Mapping[Status, int], least: float) -> str:
+    """Return `worst case 0.56, best case 0.86`; empty where no larger share of rows than `least` failed."""
+    n_failed = n_failed_rows(counts)
+    if found is None or n_failed <= least * (n_failed + counts.get("scored", 0)):
+        return ""
+    return f"worst case {number(found[0])}, best case {number(found[1])}"
+
+
+def shared_rows(metric: MetricSummary) -> str:
+    """Return why an interval is wider than that of rows which stand alone; empty where they do."""
+    return f"rows share {metric.shares} ({count(metric.n_documents)} in all)" if metric.n_documents else ""
+
+
+def statuses(counts: Mapping[Status, int]) -> str:
+    """Return every status but `scored` with its count, empty where there is none."""
+    return ", ".join(
+        f"{count(counts[status])} {words}"
+        for status, words in STATUS_WORDS.items()
+        if status != "scored" and counts.get(status)
+    )
+
+
+def measured(row: RetrievalSummary) -> str:
+    """Return how many questions a retriever was measured on, and how many were left out and why."""
+    left_out = {
+        "without a relevant document named": row.n_unlabelled,
+        "unanswerable": row.n_unanswerable,
+        "without a ranking": row.n_unranked,
+    }
+    return with_left_out(plural(row.n_questions, "question"), left_out)
+
+
+def with_left_out(measured_on: str, left_out: Mapping[str, int]) -> str:
+    """Return what something was measured on, and how many were left out for each reason, zeros unsaid."""
+    reasons = ", ".join(f"{count(n)} {reason}" for reason, n in left_out.items() if n)
+    return measured_on + (f"; left out: {reasons}" if reasons else "")
+
+
+def judge_name(row: MetricSummary | ReportCard | CorrectedMean | Distribution | SystemsBoard) -> str:
+    """Return the judge, with its metric where that has another name."""
+    return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
+
+
+def card_of(metric: MetricSummary, summary: RunSummary) -> ReportCard | None:
+    """Return the report card of the judge behind a mean, None where nobody has measured it."""
+    return card_among(metric, summary.cards)
+
+
+def caution(metric: MetricSummary, summary: RunSummary) -> str | None:
+    """Return why a judge's scores should not be relied on, None where nothing speaks against them."""
+    card = card_of(metric, summary)
+    return doubt(card) if card else None
+
+
+def doubt(card: ReportCard) -> str | None:
+    """Return what a report card says against its judge, None where it is better than its baselines."""
+    if card.better_than_baseline is None:
+        return "not shown to be better than its baseline"
+    return None if card.better_than_baseline else "no better than its baseline"
+
+
+def agreement(card: ReportCard) -> str:
+    """Return a judge's first measure of agreement with people, with its interval, on one line."""
+    if not card.agreement:
+        return "cannot be compared with people"
+    name, estimate = next(iter(card.agreement.items()))
+    return f"{name} {number(estimate.value)} ({interval(estimate)})"
+
+
+def rivals(card: ReportCard) -> str:
+    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
+    found = [rival for rival in (card.constant, card.no_model) if rival]
+    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in found)
+
+
+def labelled(card: ReportCard) -> str:
+    """Return what a report card rests on, and what was left out."""
+    others = statuses(card.statuses)
+    left_out = {
+        "judged answers without a label": card.n_unlabelled,
+        "on which annotators tied": card.n_tied,
+        "labelled answers without a judgement": card.n_unjudged,
+        "on whose questions the judge was tuned": card.n_tuned,
+    }
+    reasons = [f"{count(n)} {reason}" for reason, n in left_out.items() if n]
+    without_score = [f"without a score of the judge: {others}"] if others else []
+    return "; ".join([plural(card.n, "labelled answer"), *without_score, *reasons])
+
+
+def calls_line(calls: Calls) -> str:
+    """Return how many calls were made, answered from the ledger, and failed."""
+    n_failed = sum(calls.failed.values())
+    retries = f" ({count(calls.retries)} of them retries)" if calls.retries else ""
+    kept = f"{count(calls.from_ledger)} from the ledger"
+    return f"{count(calls.made)} made{retries}, {kept}, {count(n_failed)} failed"
+
+
+def asked_line(calls: Calls) -> str:
+    """Return what a command asked and what it cost, as a sentence."""
+    if not calls.made + calls.from_ledger:
+        return "No model was called."
+    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}{reasoning_words(calls)}.{cut_off_words(calls)}"
+
+
+def made_of(models: Mapping[str, str], calls: Calls) -> list[tuple[str, str]]:
+    """Return what a report rests on: the models, how often they were asked, and what that cost."""
+    return [*models.items(), ("calls", calls_line(calls)), ("cost", cost(calls))]
+
+
+def cut_off_words(calls: Calls) -> str:
+    """Return a sentence on replies that were asked for again with more room; nothing for none."""
+    if not calls.cut_off.calls:
+        return ""
+    price = "" if calls.cut_off_cost_usd is None else f", {usd(calls.cut_off_cost_usd)}"
+    tokens = plural(calls.cut_off.input + calls.cut_off.output, "token")
+    noun = "reply" if calls.cut_off.calls == 1 else "replies"
+    return f" Also {count(calls.cut_off.calls)} cut-off {noun}, asked for again: {tokens}{price}."
+
+
+def reasoning_words(calls: Calls) -> str:
+    """Return what a sentence on costs says of reasoning, nothing where no model reasoned."""
+    tokens = calls.usage.reasoning
+    if not tokens:
+        return ""
+    price = "" if calls.reasoning_cost_usd is None else f"{usd(calls.reasoning_cost_usd)} of it for "
+    return f", {price}{plural(tokens, 'token')} of reasoning"
+
+
+def end_line(summary: RunSummary) -> str:
+    """Return how many judgements have each status, and what was asked and spent."""
+    counts = dict.fromkeys(STATUS_WORDS, 0)
+    for metric in summary.metrics:
+        for status, n in metric.statuses.items():
+            counts[status] += n
+    others = statuses(counts)
+    told = f"{count(counts['scored'])} scored" + (f", {others}" if others else "")
+    return f"{told}. {asked_line(summary.calls)}"
+
+
+def tokens_line(calls: Calls) -> str:
+    """Return the tokens in and out."""
+    cached = f" ({count(calls.usage.cached)} cached)" if calls.usage.cached else ""
+    thought = f" ({count(calls.usage.reasoning)} reasoning)" if calls.usage.reasoning else ""
+    return f"{count(calls.usage.input)} in{cached}, {count(calls.usage.output)} out{thought}"
+
+
+def listed(prices: Mapping[str, str]) -> str:
+    """Return when the list prices of models were read; nothing where there are none. prices: model -> day."""
+    read = " and ".join(sorted(set(prices.values())))
+    return f" at list prices read on {read}" if read else ""
+
+
+def cost(calls: Calls) -> str:
+    """Return what the calls cost; an unknown price is said to be unknown, and is never 0."""
+    if calls.cost_usd is not None:
+        return usd(calls.cost_usd) + listed(calls.list_prices)
+    if calls.made + calls.from_ledger == 0:
+        return "nothing: no model was called"
+    return "unknown: ragstone.toml has no price for a model or system"
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """Return the forecast as lines: the sums, then each model's grounds, then what was assumed."""
+    kept = f"{plural(forecast.from_ledger, 'call')} in the ledger"
+    if not forecast.calls:
+        return [f"Forecast: nothing to ask; {kept}."]
+    beside = f" (and {kept})" if forecast.from_ledger else ""
+    told = [
+        f"about {plural(forecast.calls, 'call')}{beside}",
+        f"{count(forecast.input)} tokens in{_part(forecast.cached, 'cached')}",
+        f"{count(forecast.output)} out{_part(forecast.reasoning, 'reasoning')}",
+        "cost unknown" if forecast.cost_usd is None else usd(forecast.cost_usd),
+        "time unknown" if forecast.duration_s is None else duration(forecast.duration_s),
+    ]
+    models = [_grounds(model) for model in forecast.models if model.calls]
+    return [f"Forecast: {', '.join(told)}.", *models, *(f"  {each}" for each in forecast.assumptions)]
+
+
+def _part(n_tokens: int, what: str) -> str:
+    return f" ({count(n_tokens)} {what})" if n_tokens else ""
+
+
+def _grounds(model: ModelForecast) -> str:
+    """Return what a model's share rests on: its price, and the calls that lengths are taken from."""
+    if model.cost_usd is None:
+        price = "price unknown (set price_usd_per_million in its table of ragstone.toml)"
+    elif model.list_price_read:
+        price = f"list price read on {model.list_price_read}"
+    else:
+        price = "the price that is set"
+    if model.n_earlier:
+        grounds = f"lengths and times as in {plural(model.n_earlier, 'earlier call')}"
+    else:
+        grounds = "never asked before, so lengths are guessed (try --limit 5 first)"
+    return f"  {model.model}: {plural(model.calls, 'call')}, {price}; {grounds}."

@@ -1,0 +1,88 @@
+"""The corpus that the settings declare, read and cut."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from ragstone.kernel.config import Settings
+from ragstone.kernel.corpus.duplicates import Duplicate
+from ragstone.kernel.corpus.file import IngestOptions, Skipped
+from ragstone.kernel.corpus.ingest import Corpus, read_corpus
+from ragstone.kernel.embedding.model import Embed
+from ragstone.kernel.engine.mapping import on_cluster
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.records import Chunk, Document
+from ragstone.kernel.stages.chunk import chunks_of, cut_documents
+from ragstone.kernel.stages.ingest import read_documents_of
+from ragstone.kernel.tables import read_rows
+from ragstone.kernel.tables.columns import CHOICE
+
+
+class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
+    """Documents, the files that gave none, the chunks, and which documents repeat an earlier one."""
+
+    documents: list[Document]
+    skipped: list[Skipped]
+    chunks: list[Chunk]
+    duplicates: list[Duplicate] = []
+
+
+def load_corpus(settings: Settings, embedder: Callable[[str], Embed] | None = None) -> ChunkedCorpus:
+    """Return the corpus that `[documents]` and `[chunk]` declare; an empty one if there are no documents.
+
+    embedder: gives a session's embedder by name, see cut_documents.
+    """
+    corpus = read_documents(settings, settings.documents.paths)
+    chunks = list(cut_documents(corpus.documents, settings.chunk, settings, embedder))
+    return ChunkedCorpus(
+        documents=corpus.documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
+    )
+
+
+async def corpus_on(session: Session) -> ChunkedCorpus:
+    """Return what load_corpus returns, read and cut by the engine of the session."""
+    settings = session.settings
+    if not on_cluster(session):
+        return load_corpus(settings, session.embedder)
+    paths = [settings.path(path) for path in settings.documents.paths]
+    corpus = await read_documents_of(paths, ingest_options(settings), session)
+    documents = corpus.documents
+    chunks = [one async for one in chunks_of(lambda: documents, session, settings.chunk, len(documents))]
+    return ChunkedCorpus(
+        documents=documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
+    )
+
+
+def read_documents(settings: Settings, paths: Iterable[str]) -> Corpus:
+    """Return what files and folders hold, read as `[documents]` says."""
+    return read_corpus((settings.path(path) for path in paths), ingest_options(settings))
+
+
+OF_DOCUMENTS = frozenset({"text", "title"})  # fields that no question and no answer has
+
+
+def ingest_options(settings: Settings) -> IngestOptions:
+    """Return how `[documents]` says that files are read, and the command line which column is their text."""
+    declared = msgspec.structs.asdict(settings.documents)
+    chosen = CHOICE.get().columns
+    declared["columns"] = {
+        **declared["columns"],
+        **{one: chosen[one] for one in OF_DOCUMENTS & chosen.keys()},
+    }
+    return IngestOptions(**{name: declared[name] for name in IngestOptions.__struct_fields__})
+
+
+def corpus_of(
+    settings: Settings, chunks: Path | None, embedder: Callable[[str], Embed] | None = None
+) -> ChunkedCorpus:
+    """Return the corpus that the settings declare, with the chunks of a file where one is given."""
+    if chunks is None:
+        return load_corpus(settings, embedder)
+    corpus = read_documents(settings, settings.documents.paths)
+    return ChunkedCorpus(
+        documents=corpus.documents,
+        skipped=corpus.skipped,
+        chunks=list(read_rows(chunks, Chunk)),
+        duplicates=corpus.duplicates,
+    )

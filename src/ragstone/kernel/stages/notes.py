@@ -1,0 +1,379 @@
+"""What a reader must know of rows before trusting their numbers, in plain sentences."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
+from ragstone.kernel.config import AgreeSection, RetrieveSection, Settings
+from ragstone.kernel.judging import Judge, MetricSummary
+from ragstone.kernel.judging.finding import lacks
+from ragstone.kernel.judging.leaves import identities
+from ragstone.kernel.judging.savings import CascadeSavings
+from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking
+from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.version import __version__
+
+if TYPE_CHECKING:
+    from ragstone.kernel.corpus.duplicates import Duplicate
+    from ragstone.kernel.corpus.file import Skipped
+    from ragstone.kernel.dataset.placing import PlacedEvidence
+
+MOST_MESSAGE = 300  # characters of a message
+
+
+def system_notes(answers: Sequence[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
+    """Return a note for each system some of whose answers failed, are empty, or come from the ledger.
+
+    kept: system -> how many of its answers do.
+    """
+    notes = []
+    for name, rows in _by_system(answers).items():
+        errors = Counter(row.error for row in rows if row.error is not None)
+        n_empty = sum(row.error is None and not row.answer for row in rows)
+        if errors:
+            notes.append(_failed_answers(name, errors, len(rows)))
+        if n_empty:
+            notes.append(
+                f"{name}: {n_empty} of {plural(len(rows), 'answer')} {_are(n_empty)} empty. That is no error "
+                "of the application: judges see an answer that says nothing."
+            )
+    return notes + kept_notes(answers, kept, settings)
+
+
+def masking_notes(settings: Settings) -> list[str]:
+    """Return the note that models saw placeholders, none where nothing was masked."""
+    if not settings.privacy.mask:
+        return []
+    return [
+        "Models were shown placeholders in place of personal data. A name is found only where a text says "
+        "that it is one."
+    ]
+
+
+def kept_notes(answers: Iterable[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
+    """Return the notes of answers that come from the ledger, with how to ask anew."""
+    return [
+        _kept(name, kept[name], len(rows), settings)
+        for name, rows in _by_system(answers).items()
+        if kept.get(name)
+    ]
+
+
+def _by_system(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
+    found: dict[str, list[Answer]] = {}
+    for answer in answers:
+        found.setdefault(answer.system, []).append(answer)
+    return found
+
+
+def _failed_answers(name: str, errors: Counter[str], n_rows: int) -> str:
+    return (
+        f"{name}: {errors.total()} of {plural(n_rows, 'answer')} failed, and leave nothing to judge. "
+        f"{_commonest(errors)}{AGAIN}"
+    )
+
+
+def _kept(name: str, n_kept: int, n_rows: int, settings: Settings) -> str:
+    declared = settings.systems.get(name)
+    where = f"[systems.{name}]" if declared else "a table of [systems]"
+    version = getattr(declared, "version", "")
+    other = f"another `version` (now {version!r})" if version else '`version = "2"`'
+    return (
+        f"{name}: {n_kept} of {plural(n_rows, 'answer')} {_are(n_kept)} from the ledger, as the application "
+        f"gave {'it' if n_kept == 1 else 'them'} earlier. If it has changed since, write {other} into "
+        f"{where}: it is asked again then."
+    )
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+SHOWN = 3
+AGAIN = "When that is solved, run the same command again: only they are asked again."
+NO_FAILURE_OF_JUDGES = ("scored", "not_applicable", "app_error")
+BY_ID = "or as a file of questions with the same ids: --questions FILE."
+# What a judge reads of a row -> where it comes from.
+COLUMNS = {
+    "reference": f"Put references into a column `reference` of the answer sheet, {BY_ID}",
+    "question": f"Put questions into a column `question` of the answer sheet, {BY_ID}",
+    "contexts": "Put contexts, the texts that the answer was made from, into its column `contexts`.",
+}
+# Metric -> the judge without a model that is named where none stands beside a language model.
+BASELINES = {"correctness": "containment", "faithfulness": "grounding", "answered": "no_refusal"}
+
+
+def plain_notes(
+    metrics: Sequence[MetricSummary],
+    cards: Sequence[ReportCard] = (),
+    skipped: "Sequence[Skipped]" = (),
+    missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[str]:
+    """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
+
+    missing: question id -> documents that it names and the corpus lacks.
+    """
+    notes = []
+    if skipped:
+        named = "; ".join(f"{one.path} ({one.reason})" for one in skipped[:SHOWN])
+        notes.append(f"{len(skipped)} files gave no document: {named}{_more(skipped)}.")
+    if missing:
+        notes.append(
+            f"{len(missing)} questions name documents that the corpus lacks: "
+            f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
+            "measures are too low."
+        )
+    notes += [_failed(metric) for metric in metrics if n_failed(metric)]
+    notes += lacking_notes(metrics)
+    carded = {(card.judge, card.model) for card in cards}
+    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
+    unmeasured = sorted({judge for judge, _ in judged - carded})
+    if unmeasured:
+        notes.append(
+            f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
+            "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
+        )
+    return [*notes, *_alone(metrics)]
+
+
+def lacking_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note for each judge some of whose rows lack what it reads, with what to do about it."""
+    # The criteria of a rubric share their rows: the first metric of a judge counts them.
+    firsts = {(metric.judge, metric.system): metric for metric in reversed(metrics)}
+    n_rows: Counter[str] = Counter()
+    n_lacking: Counter[tuple[str, str]] = Counter()
+    for metric in reversed(firsts.values()):
+        n_rows[metric.judge] += metric.n_rows
+        for name in COLUMNS:
+            n_lacking[metric.judge, name] += metric.reasons.get(lacks(name), 0)
+    alike: dict[tuple[int, int, str], list[str]] = {}
+    for (judge, name), n in n_lacking.items():
+        alike.setdefault((n, n_rows[judge], name), []).append(judge)
+    return [
+        f"{', '.join(judges)}: {n} of {of} rows have no {name}, so there is no score for them. "
+        f"{COLUMNS[name]}"
+        for (n, of, name), judges in alike.items()
+        if n
+    ]
+
+
+def fitted_notes(
+    judges: Iterable[Judge], metrics: Sequence[MetricSummary], cards: Sequence[ReportCard] = ()
+) -> list[str]:
+    """Return a note for each judge asked of another model than its thresholds were fitted with.
+
+    None where a report card says how good it is with this one.
+    """
+    asked = {(metric.judge, metric.model): None for metric in metrics if metric.model != NO_MODEL}
+    for card in cards:
+        asked.pop((card.judge, card.model), None)
+    return [
+        f"The threshold of {one.name} was fitted with {one.fitted_with}, and {model} was asked, with which "
+        "it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
+        for judge in judges
+        for one in identities([judge])
+        for name, model in asked
+        if name == judge.name and not one.was_fitted_with(model)
+    ]
+
+
+def _alone(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note if a language model alone has judged what a baseline could have judged too."""
+    asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
+    free = {metric.metric for metric in metrics if metric.model == NO_MODEL}
+    alone = [metric for metric in BASELINES if metric in asked - free]
+    if not alone:
+        return []
+    missing = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
+    return [
+        f"There is no baseline for {', '.join(alone)}. {missing} calls no model and costs nothing: a "
+        "language model that does no better is not worth its cost."
+    ]
+
+
+def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:
+    """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
+    if declared.sheet and not declared.labels:
+        return [
+            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no score "
+            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
+            "`ragstone label` chooses which."
+        ]
+    notes = [RANDOM_SAMPLE] if corrected else []
+    return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
+
+
+def failed_answers_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note for each system some of whose answers are errors; system_notes also knows which."""
+    by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
+    return [
+        f"{system}: {n} of {n_rows} answers failed, and leave nothing to judge; the field `error` says why."
+        for system, (n, n_rows) in by_system.items()
+        if n
+    ]
+
+
+def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
+
+    metrics: of all systems. Empty where there are fewer than two.
+    """
+    n_systems = len({metric.system for metric in metrics})
+    if n_systems < 2:
+        return []
+    return [
+        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
+        "same question, so their means may differ because their questions do."
+    ]
+
+
+def duplicate_notes(duplicates: "Sequence[Duplicate]", done: str) -> list[str]:
+    """Return the note that documents repeat others; done: `report`, or `drop` where they were left out."""
+    if not duplicates:
+        return []
+    first = duplicates[0]
+    said = (
+        "they were left out, and questions about them count as answered by the ones that were kept"
+        if done == "drop"
+        else 'a retriever that brings the other one counts as wrong; `duplicates = "drop"` in '
+        "[documents] leaves them out"
+    )
+    return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {said}."]
+
+
+def evidence_notes(placed: "PlacedEvidence") -> list[str]:
+    """Return what to know of evidence whose documents have changed, or of which nobody can tell."""
+    notes = []
+    if placed.n_changed:
+        differ = "differs" if placed.n_changed == 1 else "differ"
+        said = (
+            f"{placed.n_changed} of {placed.n_documents} documents that hold evidence {differ} from those "
+            "that the questions were made from."
+        )
+        if placed.moved:
+            said += f" Evidence of {plural(len(placed.moved), 'question')} was found again at another place."
+        if placed.unplaced:
+            said += (
+                f" That of {plural(len(placed.unplaced), 'question')} has no certain place any more, so "
+                f"measures by characters leave {'it' if len(placed.unplaced) == 1 else 'them'} out: "
+                f"{', '.join(sorted(placed.unplaced)[:SHOWN])}{_more([*placed.unplaced])}."
+            )
+        notes.append(said)
+    if placed.n_unknown:
+        notes.append(
+            f"Whether the evidence of {plural(placed.n_unknown, 'question')} still stands where it stood "
+            "cannot be told: it takes the documents, and questions that carry the words of their evidence, "
+            "as those of `ragstone build` do. If a document has changed, measures by characters are too low."
+        )
+    return notes
+
+
+def ranking_notes(
+    rankings: Sequence[Ranking], questions: Sequence[Question], declared: RetrieveSection
+) -> list[str]:
+    """Return what went otherwise than a reader of the rankings would think, each with its count."""
+    from ragstone.kernel.retrieval.deps import question_tags
+
+    notes = []
+    known = {key for question in questions for key in question_tags(question)}
+    notes += [
+        f"No question has the tag {key!r}, so matching by it restricts none of them."
+        for key in declared.match
+        if key not in known
+    ]
+    told = {ranking.question_id: ranking.metadata or {} for ranking in rankings}
+    lacking = {name: noted["no_chunk_has"] for name, noted in told.items() if "no_chunk_has" in noted}
+    if lacking:
+        notes.append(
+            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
+            f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
+        )
+    failed = {name: noted["error"] for name, noted in told.items() if "error" in noted}
+    if failed:
+        notes.append(
+            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
+            f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
+        )
+    kept = Counter(str(noted.get("reason")) for noted in told.values() if noted.get("reranked") is False)
+    if kept:
+        reasons = ", ".join(f"{n} {reason}" for reason, n in kept.items())
+        notes.append(f"{kept.total()} questions were not reranked and keep their first order: {reasons}.")
+    n_fused = sum(noted.get("fused_by") == "document" for noted in told.values())
+    if n_fused:
+        notes.append(
+            f"{n_fused} of {len(rankings)} questions were fused by document, for the retrievers bring pieces "
+            "that cannot meet, such as chunks and whole documents. Such a ranking names a document once."
+        )
+    n_cut = sum(noted.get("cut", 0) for noted in told.values())
+    if n_cut:
+        notes.append(
+            f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
+            "model's table, a smaller depth or smaller chunks leave more of them."
+        )
+    return notes
+
+
+def too_few_chunks(n_chunks: int, k: int) -> list[str]:
+    """Return the note that there are fewer chunks than k, none where there are enough."""
+    if not 0 < n_chunks < k:
+        return []
+    there = f"There {'is' if n_chunks == 1 else 'are'} only {plural(n_chunks, 'chunk')}"
+    return [f"{there}: take a smaller k than {k}, or smaller chunks (--size)."]
+
+
+def _shown(texts: Sequence[str]) -> str:
+    return "; ".join(texts[:SHOWN]) + _more(texts)
+
+
+def n_failed(metric: MetricSummary) -> int:
+    """Return how many judgements failed by the judge; those of answers that failed are told by themselves."""
+    return sum(n for status, n in metric.statuses.items() if status not in NO_FAILURE_OF_JUDGES)
+
+
+def _failed(metric: MetricSummary) -> str:
+    return (
+        f"{metric.judge} of {metric.system}: {n_failed(metric)} of {plural(metric.n_rows, 'judgement')} "
+        f"failed, and the mean leaves them out; the field `error` says why. {failed_how([metric])}"
+    )
+
+
+def failed_how(metrics: Iterable[MetricSummary]) -> str:
+    """Return the commonest reason why judgements failed, and what to do."""
+    errors = Counter[str]()
+    for metric in metrics:
+        errors.update(metric.errors)
+    return _commonest(errors) + AGAIN
+
+
+def _commonest(errors: Counter[str]) -> str:
+    """Return the commonest reason as a sentence, how often it is where there are others; "" of none."""
+    if not errors:
+        return ""
+    message, n_alike = errors.most_common(1)[0]
+    shown = message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE] + " …"
+    alike = f"The commonest reason, {n_alike} times: " if len(errors) > 1 else ""
+    return f"{alike}{shown.removesuffix('.')}. "
+
+
+def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
+    return f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+
+
+def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[CascadeSavings]) -> RunSummary:
+    """Return what judgements alone say: their means, what cascades saved, and what to know of them."""
+    return RunSummary(
+        name=name,
+        version=__version__,
+        models={},
+        counts={"judgements": sum(metric.n_rows for metric in metrics)},
+        retrieval=[],
+        metrics=metrics,
+        cards=[],
+        calls=Calls(),
+        notes=failed_answers_notes(metrics) + plain_notes(metrics),
+        cascades=cascades,
+    )

@@ -1,0 +1,316 @@
+"""Spans after the conventions of OpenTelemetry for generative AI (0.1 and before) and of OpenInference (0.1).
+
+Three shapes: the data frame of Phoenix's `get_spans_dataframe` (columns `context.trace_id`,
+`attributes.input.value`), the spans of `get_spans` and Phoenix's REST interface (its client 3.5; objects with
+`context` and `attributes`), and OTLP JSON (`resourceSpans`), which any collector of OpenTelemetry writes. The
+names that OpenLLMetry and Vercel's AI SDK give their attributes are read too.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ragstone.kernel.tables.columns import as_list
+from ragstone.kernel.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of
+from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
+from ragstone.kernel.tables.interchange.values import (
+    amount_in,
+    context_in,
+    count_in,
+    decoded,
+    fields_in,
+    id_in,
+    nested,
+    notes_in,
+    objects_in,
+    seconds_at,
+    seconds_between,
+)
+
+Path = tuple[str, ...]
+
+# Where the attributes of a span tell what it is; the first that is known is taken.
+_KIND_AT: tuple[Path, ...] = (
+    ("openinference", "span", "kind"),
+    ("gen_ai", "operation", "name"),
+    ("traceloop", "span", "kind"),
+    ("ai", "operationId"),
+    ("llm", "request", "type"),
+)
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("llm", "chat", "text_completion", "generate_content", "completion"), "model"),
+    **dict.fromkeys(("ai.generatetext.dogenerate", "ai.streamtext.dostream"), "model"),
+    **dict.fromkeys(("retriever", "retrieval"), "retriever"),
+    **dict.fromkeys(("embedding", "embeddings", "ai.embed"), "embedding"),
+    **dict.fromkeys(("tool", "execute_tool", "ai.toolcall"), "tool"),
+    "reranker": "reranker",
+}
+_DOCUMENTS: Mapping[str, tuple[Path, ...]] = {
+    "retriever": (("retrieval", "documents"), ("gen_ai", "retrieval", "documents")),
+    "reranker": (("reranker", "output_documents"),),
+}
+_MESSAGES: Mapping[str, tuple[Path, ...]] = {
+    "input": (
+        ("llm", "input_messages"),
+        ("gen_ai", "input", "messages"),
+        ("gen_ai", "prompt"),
+        ("ai", "prompt", "messages"),
+    ),
+    "output": (("llm", "output_messages"), ("gen_ai", "output", "messages"), ("gen_ai", "completion")),
+}
+_VALUES: Mapping[str, tuple[Path, ...]] = {
+    "input": (
+        ("input", "value"),
+        ("traceloop", "entity", "input"),
+        ("gen_ai", "retrieval", "query", "text"),
+        ("ai", "prompt"),
+    ),
+    "output": (("output", "value"), ("traceloop", "entity", "output"), ("ai", "response", "text")),
+}
+_TOOL: Mapping[str, tuple[Path, ...]] = {
+    "tool": (
+        ("gen_ai", "tool", "name"),
+        ("tool", "name"),
+        ("ai", "toolCall", "name"),
+        ("traceloop", "entity", "name"),
+    ),
+    "id": (("gen_ai", "tool", "call", "id"), ("tool_call", "id"), ("tool", "id"), ("ai", "toolCall", "id")),
+    "arguments": (
+        *(
+            ("gen_ai", "tool", "call", "arguments"),
+            ("tool_call", "function", "arguments"),
+            ("tool_arguments",),
+        ),
+        *(("ai", "toolCall", "args"), *_VALUES["input"][:2], ("tool", "parameters")),
+    ),
+    "result": (
+        ("gen_ai", "tool", "call", "result"),
+        ("tool_response",),
+        ("ai", "toolCall", "result"),
+        *_VALUES["output"][:2],
+    ),
+}
+_MODEL: tuple[Path, ...] = (
+    ("llm", "model_name"),
+    ("gen_ai", "request", "model"),
+    ("gen_ai", "response", "model"),
+)
+WHO: Mapping[str, tuple[Path, ...]] = {
+    "session_id": (("session", "id"), ("gen_ai", "conversation", "id")),
+    "user_id": (("user", "id"), ("enduser", "id")),
+}
+_ROLES = {"system", "user", "assistant", "tool"}
+
+
+def read_openinference(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
+    steps: list[TraceStep] = []
+    for number, step in steps_in(rows):
+        if isinstance(step, TraceStep):
+            steps.append(step)
+        else:
+            yield number, step
+    yield from answers_of(steps, where)
+
+
+def steps_in(rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Yield the spans of rows as TraceStep; what is no object as it is."""
+    for number, raw in rows:
+        if not isinstance(raw, dict):
+            yield number, raw
+            continue
+        for span in _spans(raw):
+            try:
+                yield number, _step(number, span)
+            except RecursionError:
+                yield number, ValueError("a span has attributes that are too deep in one another.")
+
+
+def _spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield spans in one shape: the fields of Phoenix, with `trace_id` and `attributes` in objects."""
+    if "resourceSpans" in raw or "scopeSpans" in raw:
+        yield from _otlp(raw)
+        return
+    ids = fields_in(raw.get("context"))
+    flat = {name[11:]: value for name, value in raw.items() if name.startswith("attributes.")}
+    given = fields_in(decoded(raw.get("attributes")))
+    events = objects_in(decoded(raw.get("events")))
+    yield {
+        **raw,
+        "trace_id": ids.get("trace_id", raw.get("context.trace_id")),
+        "span_id": ids.get("span_id", raw.get("context.span_id")),
+        "attributes": {
+            **given,
+            **flat,
+            **_told((one.get("name"), fields_in(one.get("attributes"))) for one in events),
+        },
+    }
+
+
+def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for resource in objects_in(raw.get("resourceSpans")) or [raw]:
+        for scope in objects_in(resource.get("scopeSpans")):
+            for span in objects_in(scope.get("spans")):
+                status = fields_in(span.get("status"))
+                events = [
+                    (event.get("name"), _attributes(event.get("attributes")))
+                    for event in objects_in(span.get("events"))
+                ]
+                thrown = (said.get("exception.message") for _, said in events)
+                yield {
+                    "name": span.get("name"),
+                    "trace_id": span.get("traceId"),
+                    "span_id": span.get("spanId"),
+                    "parent_id": span.get("parentSpanId") or None,
+                    "start_time": span.get("startTimeUnixNano"),
+                    "end_time": span.get("endTimeUnixNano"),
+                    "status_code": "ERROR" if str(status.get("code")) in ("2", "STATUS_CODE_ERROR") else "OK",
+                    "status_message": status.get("message") or next((text for text in thrown if text), None),
+                    "attributes": _attributes(span.get("attributes")) | _told(events),
+                }
+
+
+def _attributes(listed: object) -> dict[str, Any]:
+    """Return the attributes of OTLP, which are a list of keys and typed values."""
+    return {str(one["key"]): _value(one.get("value")) for one in objects_in(listed) if "key" in one}
+
+
+def _value(typed: object) -> Any:
+    fields = fields_in(typed)
+    if "arrayValue" in fields:
+        return [_value(one) for one in objects_in(fields_in(fields["arrayValue"]).get("values"))]
+    if "kvlistValue" in fields:
+        return _attributes(fields_in(fields["kvlistValue"]).get("values"))
+    return next(iter(fields.values()), None)
+
+
+def _told(events: Iterable[tuple[object, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the attributes that older conventions wrote as events of a span: messages and prompts."""
+    told: dict[str, Any] = {}
+    for name, said in events:
+        *_, kind, last = f".{name}".rsplit(".", 2)
+        if last == "message" and kind in _ROLES:
+            told.setdefault("gen_ai.input.messages", []).append({"role": kind, **said})
+        elif last == "choice":
+            message = fields_in(decoded(said.get("message"))) or said
+            told.setdefault("gen_ai.output.messages", []).append({"role": "assistant", **message})
+        elif str(name).startswith("gen_ai."):
+            told |= {key: value for key, value in said.items() if key.startswith("gen_ai.")}
+    return told
+
+
+def _at(attributes: Mapping[str, Any], path: Path) -> Any:
+    here: Any = attributes
+    for part in path:
+        if type(here) is not dict:  # which nested made; a check for any mapping takes several times as long
+            return None
+        here = here.get(part)
+    return here
+
+
+def _first(attributes: Mapping[str, Any], paths: Sequence[Path]) -> Any:
+    for path in paths:
+        if path[0] in attributes and (value := _at(attributes, path)) is not None:
+            return value
+    return None
+
+
+def _step(number: int, span: Mapping[str, Any]) -> TraceStep:
+    attributes = nested(span["attributes"])
+    kind = _kind(attributes, span)
+    begun, ended = seconds_at(span.get("start_time")), seconds_at(span.get("end_time"))
+    latency = seconds_between(begun, ended)
+    failed = str(span.get("status_code")).upper().endswith("ERROR")
+    error = str(span.get("status_message") or "the span failed, and does not say why") if failed else None
+    model = _first(attributes, _MODEL)
+    said = {side: _messages(attributes, side) for side in _MESSAGES}
+    is_tool = kind == "tool"
+    return TraceStep(
+        number=number,
+        trace=id_in(span.get("trace_id")),
+        id=id_in(span.get("span_id")),
+        parent=id_in(span.get("parent_id")),
+        name=id_in(span.get("name")),
+        kind=kind,
+        asked=None if is_tool else asked_in(_first(attributes, _VALUES["input"]), said["input"]),
+        answered=None if is_tool else answered_in(_first(attributes, _VALUES["output"]), said["output"]),
+        call=_call(attributes, span, error, latency) if is_tool else None,
+        calls=calls_of(said["input"] if kind == "model" else messages_of(_told_of_tools(attributes))),
+        chosen=calls_of(said["output"]) if kind == "model" else (),
+        contexts=_documents(attributes, kind),
+        started=ended if begun is None else begun,
+        latency_s=latency,
+        tokens=_tokens(attributes),
+        cost_usd=amount_in(_at(attributes, ("llm", "cost", "total"))),
+        model=model if isinstance(model, str) else None,
+        error=error,
+        notes=_notes(attributes),
+    )
+
+
+def _kind(attributes: Mapping[str, Any], span: Mapping[str, Any]) -> Kind:
+    told = [*(_at(attributes, path) for path in _KIND_AT), span.get("span_kind")]
+    known = (_KINDS.get(str(one).casefold()) for one in told)
+    return next((kind for kind in known if kind), "other")
+
+
+def _call(
+    attributes: Mapping[str, Any], span: Mapping[str, Any], error: str | None, seconds: float | None
+) -> dict[str, Any]:
+    """Return the call of a tool that a span is of."""
+    call = {name: _first(attributes, paths) for name, paths in _TOOL.items()}
+    given = call["arguments"]
+    if isinstance(given, str) and given.startswith("{'"):  # as LangChain has Python write them
+        call["arguments"] = as_list(f"[{given}]")[0] if len(as_list(f"[{given}]")) == 1 else given
+    call["tool"] = call["tool"] or span.get("name")
+    return tool_call(call, error=error, seconds=seconds)
+
+
+def _notes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata and the tags that a span was given, who asked, and the version of its prompt."""
+    version = _at(attributes, ("llm", "prompt_template", "version"))
+    given = {"prompt_version": version} if isinstance(version, str | int | float) else {}
+    who = {
+        name: str(one) for name, paths in WHO.items() if (one := _first(attributes, paths)) not in (None, "")
+    }
+    return {
+        **notes_in(_at(attributes, ("tag", "tags"))),
+        **notes_in(attributes.get("metadata")),
+        **given,
+        **who,
+    }
+
+
+def _messages(attributes: Mapping[str, Any], side: str) -> list[Any]:
+    """Return the messages of one side of a model's call, in one shape."""
+    given = decoded(_first(attributes, _MESSAGES[side]))
+    if isinstance(given, str):
+        given = [{"role": "user" if side == "input" else "assistant", "content": given}]
+    return messages_of(as_list(given)) if given is not None else []
+
+
+def _told_of_tools(attributes: Mapping[str, Any]) -> object:
+    """Return the output of a span that is no model's, where messages with calls of tools may be in it."""
+    value = _first(attributes, _VALUES["output"])
+    return value if isinstance(value, str) and "tool_call" in value else None
+
+
+def _documents(attributes: Mapping[str, Any], kind: Kind) -> list[dict[str, Any]] | None:
+    if kind not in _DOCUMENTS:
+        return None
+    listed = _first(attributes, _DOCUMENTS[kind])
+    return [] if listed is None else [one for item in as_list(listed) if (one := context_in(item))]
+
+
+def _tokens(attributes: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    counts, usage = (
+        fields_in(_at(attributes, ("llm", "token_count"))),
+        fields_in(_at(attributes, ("gen_ai", "usage"))),
+    )
+    if not counts and not usage:
+        return None
+    given = count_in({**usage, **counts}, ["prompt", "input_tokens", "prompt_tokens"])
+    made = count_in({**usage, **counts}, ["completion", "output_tokens", "completion_tokens"])
+    cached = count_in(fields_in(counts.get("prompt_details")), ["cache_read"])
+    if cached is None:
+        cached = count_in(fields_in(usage.get("cache_read")), ["input_tokens"])
+    return None if given is None and made is None else (given or 0, made or 0, cached or 0)

@@ -1,0 +1,162 @@
+"""Runs of LangSmith, and traces of OpenAI's Agents SDK as its processors export them -> answers.
+
+A run holds its children in `child_runs`, or they stand in rows of their own. Of the Agents SDK a trace and
+its spans are objects `trace` and `trace.span`; what its responses hold is there if the processor writes it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ragstone.kernel.tables.interchange.messages import answered_in, asked_in, calls_of, messages_of
+from ragstone.kernel.tables.interchange.traces import Kind, TraceStep, answers_of, tool_call
+from ragstone.kernel.tables.interchange.values import (
+    amount_in,
+    contexts_in,
+    count_in,
+    decoded,
+    fields_in,
+    id_in,
+    notes_in,
+    objects_in,
+    seconds_at,
+    seconds_between,
+)
+
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("llm", "generation", "response"), "model"),
+    **dict.fromkeys(("tool", "function"), "tool"),
+    "retriever": "retriever",
+    "embedding": "embedding",
+}
+_THREADS = ("session_id", "thread_id", "conversation_id", "group_id")
+_GIVEN, _MADE = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
+
+
+def read_runs(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
+    steps: list[TraceStep] = []
+    for number, raw in rows:
+        if not isinstance(raw, dict):
+            yield number, raw
+            continue
+        waiting = [raw]
+        while waiting:
+            run = waiting.pop()
+            steps.append(_run(number, run) if "run_type" in run else _span(number, run))
+            above = {"trace_id": steps[-1].trace, "parent_run_id": run.get("id")}
+            below = (*objects_in(run.get("child_runs")), *objects_in(run.get("spans")))
+            waiting += [{**above, **one} for one in below]
+    yield from answers_of(steps, where)
+
+
+def _run(number: int, run: Mapping[str, Any]) -> TraceStep:
+    extra = fields_in(decoded(run.get("extra")))
+    metadata = {**fields_in(extra.get("metadata")), **fields_in(decoded(run.get("metadata")))}
+    asked, made = decoded(run.get("inputs")), decoded(run.get("outputs"))
+    return _step(
+        number,
+        {**run, "trace_id": run.get("trace_id") or run.get("id"), "parent": run.get("parent_run_id")},
+        kind=_KINDS.get(str(run.get("run_type")), "other"),
+        given=asked,
+        made=made,
+        usage={**fields_in(_usage(made)), **{name: run[name] for name in (*_GIVEN, *_MADE) if name in run}},
+        model=metadata.get("ls_model_name") or fields_in(extra.get("invocation_params")).get("model"),
+        error=run.get("error"),
+        notes=metadata,
+    )
+
+
+def _usage(made: object) -> object:
+    """Return the tokens that an output of a model tells: LangChain's, or OpenAI's."""
+    told = fields_in(made)
+    said = [fields_in(one.get("usage_metadata")) for one in messages_of(made)]
+    given = (
+        told.get("usage_metadata"),
+        told.get("usage"),
+        fields_in(told.get("llm_output")).get("token_usage"),
+    )
+    return next((one for one in (*given, *said) if one), None)
+
+
+def _span(number: int, span: Mapping[str, Any]) -> TraceStep:
+    told = fields_in(span.get("span_data"))
+    response = fields_in(told.get("response"))
+    is_trace = span.get("object") == "trace"
+    name = told.get("name") or span.get("workflow_name")
+    return _step(
+        number,
+        {
+            "id": None if is_trace else span.get("id"),
+            "trace_id": span.get("id") if is_trace else span.get("trace_id"),
+            "parent": span.get("parent_id"),
+            "start_time": span.get("started_at"),
+            "end_time": span.get("ended_at"),
+            "name": name,
+        },
+        kind="trace" if is_trace else _KINDS.get(str(told.get("type")), "other"),
+        given=told.get("input"),
+        made=response.get("output") if told.get("output") is None else told["output"],
+        usage=fields_in(told.get("usage") or response.get("usage")),
+        model=told.get("model") or response.get("model"),
+        error=span.get("error"),
+        notes={
+            **fields_in(span.get("metadata")),
+            **{one: span[one] for one in ("group_id",) if span.get(one)},
+        },
+    )
+
+
+def _step(
+    number: int,
+    run: Mapping[str, Any],
+    *,
+    kind: Kind,
+    given: Any,
+    made: Any,
+    usage: Mapping[str, Any],
+    model: object,
+    error: Any,
+    notes: Mapping[str, Any],
+) -> TraceStep:
+    begun, ended = seconds_at(run.get("start_time")), seconds_at(run.get("end_time"))
+    latency = seconds_between(begun, ended)
+    failed = str(fields_in(error).get("message") or error) if error else None
+    plain_notes = notes_in(notes)
+    thread = next((str(plain_notes[name]) for name in _THREADS if name in plain_notes), None)
+    n_given, n_made = count_in(usage, _GIVEN), count_in(usage, _MADE)
+    details = fields_in(usage.get("input_token_details") or usage.get("input_tokens_details"))
+    cached = count_in(details, ["cache_read", "cached_tokens"]) or 0
+    heard, said = ([] if kind == "tool" else messages_of(one) for one in (given, made))
+    is_tool, is_model = kind == "tool", kind == "model"
+    return TraceStep(
+        number=number,
+        trace=id_in(run.get("trace_id")),
+        id=id_in(run.get("id")),
+        parent=id_in(run.get("parent")),
+        name=id_in(run.get("name")),
+        kind=kind,
+        asked=None if is_tool else asked_in(given, heard),
+        answered=None if is_tool else answered_in(made, said),
+        call=tool_call(_called(run, given, made), error=failed, seconds=latency) if is_tool else None,
+        calls=calls_of(heard if is_model else said),
+        chosen=calls_of(said) if is_model else (),
+        contexts=(contexts_in(made) or []) if kind == "retriever" else None,
+        started=begun,
+        latency_s=latency,
+        tokens=(n_given or 0, n_made or 0, cached) if is_model and (n_given or n_made) else None,
+        cost_usd=amount_in(run.get("total_cost")) if is_model else None,
+        model=model if isinstance(model, str) else None,
+        error=failed,
+        notes=plain_notes if thread is None else {**plain_notes, "session_id": thread},
+    )
+
+
+def _called(run: Mapping[str, Any], given: Any, made: Any) -> dict[str, Any]:
+    """Return the call that a run of a tool is; LangSmith wraps what is no object in `input` and `output`."""
+    arguments, result = fields_in(given), fields_in(made)
+    return {
+        "tool": run.get("name"),
+        "id": result.get("tool_call_id") or fields_in(result.get("output")).get("tool_call_id"),
+        "arguments": decoded(arguments["input"]) if [*arguments] == ["input"] else given,
+        "result": result["output"] if [*result] == ["output"] else made,
+    }

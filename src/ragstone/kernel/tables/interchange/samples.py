@@ -1,0 +1,147 @@
+"""Samples of ragas (0.4) and Inspect (0.3), test cases of deepeval (4.3) -> rows of an answer sheet.
+
+Of ragas: `EvaluationDataset` and results, as JSONL, CSV or a data set; their columns are read without help,
+here are the ids of passages beside them, and conversations. Of deepeval: `.deepeval/.latest_run_full.json`,
+test runs (camel case, the cases inside), and `save_as`, our own aliases, in CSV with passages joined by `|`.
+Of Inspect: the log as JSON (`inspect log dump`), a row for each sample; the second epoch of one is `ID#2`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.tables.columns import as_contexts, as_list
+from ragstone.kernel.tables.interchange.conversations import conversation_row, read_conversations, turns_of
+from ragstone.kernel.tables.interchange.values import (
+    amount_in,
+    answer_in,
+    context_in,
+    count_in,
+    fields_in,
+    question_in,
+)
+
+_CASES = ("testCases", "test_cases")
+_THREADS = ("conversationalTestCases", "conversational_test_cases")
+_NAMES = {"actualOutput": "actual_output", "expectedOutput": "expected_output"}
+_SPENT = {
+    *(
+        "tokenCost",
+        "token_cost",
+        "completionTime",
+        "completion_time",
+        "retrievalContext",
+        "retrieval_context",
+    ),
+    *("inputTokenCount", "input_token_count", "outputTokenCount", "output_token_count"),
+}
+
+
+def read_deepeval(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each test case and each conversation; what is no object as it is."""
+    for number, raw in rows:
+        if not isinstance(raw, dict):
+            yield number, raw
+            continue
+        run = raw.get("testRunData", raw)
+        lists = [run[name] for name in (*_CASES, *_THREADS) if isinstance(run.get(name), list)]
+        if not lists:
+            yield number, _case_row(raw)
+            continue
+        for at, one in enumerate(chain.from_iterable(lists), 1):
+            if isinstance(one, dict) and "turns" in one:
+                yield from read_conversations([(at, one)], where)
+            else:
+                yield at, _case_row(one) if isinstance(one, dict) else one
+
+
+def _case_row(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a case in the names of an answer sheet. Beside what was found, `context` is what should be."""
+    row = {_NAMES.get(name, name): value for name, value in case.items() if name not in _SPENT}
+    found = case.get("retrievalContext", case.get("retrieval_context"))
+    if found is not None and "context" in row:
+        row["reference_contexts"] = row.pop("context")
+    if isinstance(found, str) and found and not found.lstrip().startswith("["):
+        found = found.split("|")
+    if isinstance(found, list):
+        found = [one for item in found if (one := context_in(item))]
+    given = count_in(case, ["inputTokenCount", "input_token_count"])
+    made = count_in(case, ["outputTokenCount", "output_token_count"])
+    more = {
+        "retrieval_context": found,
+        "latency_s": amount_in(case.get("completionTime", case.get("completion_time"))),
+        "cost_usd": amount_in(case.get("tokenCost", case.get("token_cost"))),
+        "usage": None if given is None and made is None else {"input": given or 0, "output": made or 0},
+    }
+    row |= {name: value for name, value in more.items() if value is not None}
+    tags = row.pop("tags", None)  # a list; ours are named
+    return {**row, "deepeval_tags": tags} if tags else row
+
+
+def read_inspect(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each sample of a log; what is no object as it is.
+
+    Raises DataError for a log without samples.
+    """
+    for number, raw in rows:
+        if not isinstance(raw, dict) or "samples" not in raw:
+            yield number, _inspect_row(raw) if isinstance(raw, dict) else raw
+            continue
+        if not raw["samples"]:
+            raise DataError(f"{where}: the log holds no samples. Write it again without --no-log-samples.")
+        for at, one in enumerate(raw["samples"], 1):
+            yield at, _inspect_row(one) if isinstance(one, dict) else one
+
+
+def _inspect_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+    output, epoch = fields_in(sample.get("output")), sample.get("epoch")
+    usage, failed = fields_in(output.get("usage")), fields_in(sample.get("error")).get("message")
+    name = str(sample.get("id"))
+    row = {
+        "id": name if epoch in (None, 1) else f"{name}#{epoch}",
+        "question": question_in(sample.get("input")),
+        "reference": sample.get("target"),
+        "answer": answer_in(output.get("completion") or output.get("choices")),
+        "latency_s": amount_in(sample.get("total_time")),
+        "usage": {"input": usage.get("input_tokens"), "output": usage.get("output_tokens")}
+        if usage
+        else None,
+        "error": failed,
+        "metadata": {**fields_in(sample.get("metadata")), "inspect_scores": sample.get("scores")},
+    }
+    if row["answer"] is None and failed is None:
+        row["answer"] = ""
+    return {field: value for field, value in row.items() if value not in (None, [])}
+
+
+def read_ragas(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
+    """Yield samples as rows of an answer sheet; what is no object as it is."""
+    for number, raw in rows:
+        try:
+            yield number, (_sample_row(raw) if isinstance(raw, dict) else raw)
+        except ValueError as mistake:  # a turn whose role is not known
+            yield number, mistake
+
+
+def _sample_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+    row = dict(sample)
+    ids, found = sample.get("retrieved_context_ids"), sample.get("retrieved_contexts")
+    if ids is not None and found is not None:
+        names = as_list(ids)
+        try:
+            contexts = as_contexts(found) or []
+        except TypeError:  # it is told with its place when the row itself is read
+            return row
+        if len(contexts) == len(names):
+            del row["retrieved_context_ids"]
+            row["retrieved_contexts"] = [
+                {**one, "id": str(name)} for one, name in zip(contexts, names, strict=True)
+            ]
+    turns = sample.get("user_input")
+    if isinstance(turns, str) and turns.lstrip().startswith("[{"):
+        turns = as_list(turns)
+    if not isinstance(turns, list):
+        return row
+    del row["user_input"]
+    return conversation_row(row, turns_of(turns))

@@ -1,0 +1,107 @@
+"""Which column of a file holds people's score, and what the words of labels stand for.
+
+A column is people's score if it is named as one (names.py, nearness.py), if it is named after what judges
+measure, or if the user says so. Nothing else is: a reference of `true` is no opinion on an answer.
+"""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ragstone.kernel.errors import ColumnsError, DataError
+from ragstone.kernel.records import Label
+from ragstone.kernel.tables.columns import ColumnPlan, field_of, is_absent
+from ragstone.kernel.tables.names import fold
+from ragstone.kernel.tables.proposals import is_grade
+
+CRITERIA = frozenset(
+    fold(name)
+    for name in (
+        *("correctness", "accuracy", "rightness", "faithfulness", "groundedness", "relevance", "relevancy"),
+        *("answer_relevance", "answer_relevancy", "context_relevance", "context_sufficiency", "completeness"),
+        *("coverage", "conciseness", "clarity", "readability", "fluency", "coherence", "helpfulness"),
+        *("usefulness", "quality", "overall", "satisfaction", "toxicity", "bias", "safety", "tone"),
+        *("similarity", "preference", "answered", "resolved", "task_done", "citations", "hallucination"),
+        *("prompt_clarity", "focus", "claims", "sameness", "asked_back", "knowledge_retained"),
+        *("stays_on_topic", "stays_in_role", "repeats_itself", "contradicts_itself", "cites_sources"),
+        *("tool_choice", "tool_arguments", "tool_errors", "plan_quality", "step_efficiency", "true_false"),
+        *("question_type", "language_match", "rubric"),
+    )
+)
+"""What a column of scores may be named after: the metrics of shipped judges that people label, and others."""
+
+STATEMENTS = "true_false"
+"""The kind of a question that is a statement, and the metric of its truth, which `build facts` writes."""
+
+SCORE_UNIT, PERCENT = "score_unit", "%"
+"""What a label's metadata say of a score that was written in percent, which is a share of any scale."""
+
+MEANT: dict[str, str] = {
+    **dict.fromkeys(("good", "great", "excellent", "helpful", "ok", "supported", "faithful", "gut"), "1"),
+    **dict.fromkeys(("bad", "poor", "unhelpful", "unsupported", "unfaithful", "schlecht"), "0"),
+    **dict.fromkeys(("partial", "partially", "partly", "mixed", "fair", "teilweise"), "0.5"),
+}
+"""What labels may stand for that say neither right nor wrong: proposed, never taken."""
+
+
+def with_label_score(plan: ColumnPlan, raw: Mapping[str, Any]) -> ColumnPlan:
+    """Return the plan of labels that have no column named as a score.
+
+    Of a statement it is its truth. Else it is the only column named after what judges measure
+    (`Correctness`), whose name is kept as `criterion`, so that it can be compared with the metrics of judges.
+    """
+    if is_statement(raw):
+        return ColumnPlan(plan.fields | {"score": ("reference",)}, plan.guesses | {"reference": "score"})
+    grades = [name for name in plan.spare(raw) if fold(name) in CRITERIA and is_grade(raw[name])]
+    if len(grades) != 1:
+        return plan
+    return ColumnPlan(plan.fields | {"score": (grades[0],)}, plan.guesses | {grades[0]: "score"})
+
+
+def note_metric(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan, *, chosen: bool) -> None:
+    """Give a label of a statement its metric; of others keep the name of a column that is no usual score's.
+
+    chosen: the user named the column of the score. Raises ValueError for a question among statements: its
+    reference is no label.
+    """
+    column = next(iter(plan.fields.get("score", ())), None)
+    if column == "reference" and not chosen:
+        if not is_statement(raw):
+            raise ValueError("a question that is no statement: its reference is no label")
+        row["metric"] = STATEMENTS
+    elif column is not None and field_of(column, Label) is None:
+        row["metadata"] = {**row.get("metadata", {}), "criterion": column}
+
+
+def note_unit(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan) -> None:
+    """Keep that a score was written in percent."""
+    written = (raw.get(column) for column in plan.fields.get("score", ()))
+    first = next((value for value in written if not is_absent(value)), None)
+    if isinstance(first, str) and first.rstrip().endswith(PERCENT):
+        row["metadata"] = {**row.get("metadata", {}), SCORE_UNIT: PERCENT}
+
+
+def check_people(where: str, raw: Mapping[str, Any]) -> None:
+    """Raise DataError for a judge's scores in place of people's."""
+    if raw.keys() >= {"judge", "status", "prompt_version"}:
+        raise DataError(
+            f"{where}: these are judgements of {raw['judge']!r}, and no labels by people. To take them for "
+            "labels all the same, say so: --column score=score."
+        )
+
+
+def is_statement(raw: Mapping[str, Any]) -> bool:
+    """Say whether a row is a statement that `build facts` wrote, whose reference is its truth."""
+    return raw.get("kind") == STATEMENTS and "reference" in raw
+
+
+def words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
+    """Return what is wrong with labels that are words, with scores to start from where they can be told."""
+    scores = {word: MEANT.get(word.casefold().split()[0], "?") for word in words}
+    option = ["--map", ",".join(f"{word}={score}" for word, score in scores.items())]
+    counts = ", ".join(f"{word} ({n:,})" for word, n in words.items())
+    return ColumnsError(
+        f"{where}: labels are words: {counts}. Give the score of each on the judge's scale: "
+        f"{shlex.join(option)}.",
+        option if "?" not in scores.values() else [],
+    )

@@ -1,0 +1,156 @@
+"""Which command wrote a file. The same command may write it again: it adds what is missing."""
+
+import functools
+import hashlib
+from collections.abc import Callable, Collection
+from contextvars import ContextVar
+from pathlib import Path
+
+import msgspec
+
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.tables.private import make_folder
+from ragstone.kernel.tables.storage import Place, fingerprint
+
+
+class CommandRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command was: its name, its options and tables of settings with their digests.
+
+    output: the digest of what it wrote; "" before.
+    """
+
+    command: str
+    options: dict[str, str]
+    output: str = ""
+
+
+class CommandOutputs:
+    """The files that one command writes, and the records of who wrote those that stand there."""
+
+    def __init__(self, home: Path, record: Callable[[], CommandRecord], grows: Collection[str]) -> None:
+        """home: the folder of the records. grows: options that may change, as long as no row is lost."""
+        self._home, self._grows = home, grows
+        self._record = functools.cache(record)
+        self._before: dict[Path, tuple[str, int, int] | None] = {}
+        self._again: dict[Path, bool] = {}  # whether what was asked for has changed
+        self._told: dict[Path, str] = {}
+
+    def expect(self, path: Path) -> str | None:
+        """Return the digest of a file as it was at first, None where there was none: it will be written."""
+        path = path.resolve()
+        if path not in self._before:
+            self._before[path] = _look(path)
+        found = self._before[path]
+        return found and found[0]
+
+    def may_replace(self, path: Path, *, grows: bool = True) -> bool:
+        """Return whether this command wrote the file that stands there; False where nobody knows who did.
+
+        grows: False for what is not checked row by row. Raises DataError, saying what differs, where it was
+        another one, or where the file was changed by somebody since.
+        """
+        before = self.expect(path)
+        try:
+            found = msgspec.json.decode(self._place(path).read_bytes(), type=CommandRecord)
+        except (OSError, msgspec.DecodeError):
+            return False
+        if found.output != before:
+            why = "it was changed since it was written"
+        elif found.command != self._record().command:
+            why = f"`ragstone {found.command}` wrote it"
+        else:
+            now = self._record().options
+            named = sorted(
+                name for name in {*now, *found.options} if now.get(name) != found.options.get(name)
+            )
+            other = [name for name in named if not (grows and name in self._grows)]
+            if not other:
+                self._again[path.resolve()] = bool(named)
+                return True
+            why = f"it was made with another value of {_listed(other)}"
+        raise DataError(
+            f"{path} exists and was not touched: {why}. Give another name with -o, or --force to replace it."
+        )
+
+    def is_again(self, path: Path) -> bool:
+        """Return whether the file is written again without having been forced to."""
+        return path.resolve() in self._again
+
+    def may_lose(self, path: Path) -> bool:
+        """Return whether rows of the file may go: what was asked for is the same, and others come of it."""
+        return not self._again.get(path.resolve())
+
+    def tell(self, path: Path, told: str) -> None:
+        """Keep what has become of the rows of a file."""
+        self._told[path.resolve()] = told
+
+    def note(self) -> list[str]:
+        """Record what was written, and return a sentence for each file that stood there before."""
+        told, complete = [], []
+        for path, before in self._before.items():
+            now = _look(path)
+            if now is None or now == before:  # not written: only the forecast was shown, or there are no rows
+                continue
+            record = msgspec.structs.replace(self._record(), output=now[0])
+            make_folder(self._home)
+            self._place(path).write_bytes(msgspec.json.encode(record))
+            if path in self._told:
+                told.append(f"{_shown(path)} was there: {self._told[path]}.")
+            elif before is not None and now[0] == before[0]:
+                complete.append(_shown(path))
+            elif path in self._again:
+                told.append(f"{_shown(path)} existed and is written again.")
+        if complete:
+            verb = "was" if len(complete) == 1 else "were"
+            told.append(f"{_listed(complete)} {verb} complete: nothing has changed.")
+        return told
+
+    def _place(self, path: Path) -> Path:
+        name = hashlib.blake2b(str(path.resolve()).encode(), digest_size=16).hexdigest()
+        return self._home / f"{name}.json"
+
+
+OUTPUTS: ContextVar[CommandOutputs | None] = ContextVar("outputs", default=None)
+"""The outputs of the command that runs; None in a function that is called from Python."""
+
+
+def expect_output(path: Path) -> None:
+    """Let the command that runs, if there is one, record that it wrote this file."""
+    if outputs := OUTPUTS.get():
+        outputs.expect(path)
+
+
+def may_write(path: Path, force: bool, *, grows: bool = True) -> bool:
+    """Return whether there is no such file, or `force`, or the command that runs wrote it.
+
+    Raises DataError as CommandOutputs.may_replace does.
+    """
+    outputs = OUTPUTS.get()
+    if outputs is None:
+        return force or not path.exists()
+    return outputs.expect(path) is None or force or outputs.may_replace(path, grows=grows)
+
+
+def _look(path: Path) -> tuple[str, int, int] | None:
+    """Return the digest of a file, and what changes whenever it is written; None where there is none."""
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return digest_of(path), found.st_ino, found.st_mtime_ns
+
+
+def digest_of(place: Place) -> str:
+    """Return the digest of what stands at a place: see fingerprint."""
+    digest = hashlib.blake2b(digest_size=16)
+    for piece in fingerprint(place):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

@@ -1,1 +1,0 @@
-"""Logs of an application in production -> trends, alarms, knowledge gaps."""

@@ -1,0 +1,208 @@
+"""Every value that a notebook shows, as the documents that a terminal shows of it; and lists of rows.
+
+Imported only when a notebook shows something (see tables/shown.py). A new summary needs a line in SHOWN.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ragstone.features.agree.corrected_words import corrected_document
+from ragstone.features.agree.words import card_document, card_dots
+from ragstone.features.attack.words import AttackSummary, attack_document
+from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
+from ragstone.features.bench.judges.words import JudgeBenchSummary, judge_bench_document
+from ragstone.features.bench.retrievers.language_words import StudySummary, study_document
+from ragstone.features.bench.retrievers.words import BenchSummary, bench_document
+from ragstone.features.bench.suite.words import SuiteSummary, suite_document
+from ragstone.features.blame.words import BlameSummary, blame_document
+from ragstone.features.build.certificate import EvaluationSet, certificate_document
+from ragstone.features.compare.values import Comparison
+from ragstone.features.compare.words import comparison_document
+from ragstone.features.report.words import metric_dots, run_document
+from ragstone.features.retrieve.words import retrieval_document
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+from ragstone.kernel.dataset.certifying.certificate import Certificate
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Made,
+    Paragraph,
+    ReportDocument,
+    Table,
+    table_of,
+)
+from ragstone.kernel.document.notebook import render_bundles, render_html
+from ragstone.kernel.document.numbers import count, interval, number, one_line
+from ragstone.kernel.judging.summary import MetricSummary, summarise
+from ragstone.kernel.records import NO_MODEL, Context, Judgement, RankingItem
+from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.runs.joined import FinishedRun
+from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.wording import failures, judge_name, n_scored, plural, scale
+from ragstone.kernel.tables import Rows
+from ragstone.kernel.tables.shown import Bundle
+from ragstone.kernel.version import __version__
+
+SHOWN_ROWS = 10
+SHOWN_COLUMNS = 8
+SHOWN_TEXT = 120  # characters of a cell
+NOUNS = {Context: "context", RankingItem: "place"}
+# What a reader looks for first; the other fields are in the data frame.
+HIDDEN = ("metadata", "usage")
+FIRST = ("question_id", "id", "question", "system", "answer", "judge", "status", "score", "rationale")
+
+
+def bundles(value: object) -> list[Bundle]:
+    """Return the outputs of a cell: words and tables, then each chart, every one with a plain text beside."""
+    return render_bundles(_documents(value))
+
+
+def html(value: object) -> str:
+    """Return the words, the tables and the drawn charts as one piece of HTML."""
+    return render_html(_documents(value))
+
+
+def _documents(value: object) -> list[ReportDocument]:
+    if not isinstance(value, Rows):
+        return [SHOWN[type(value)](value)]
+    kinds = {type(row) for row in value}
+    show = OF_ROWS.get(kinds.pop()) if len(kinds) == 1 else None
+    if show:
+        return show(value)
+    given = value.of if isinstance(value.of, Mapping) else {}
+    names = list(given) or list(dict.fromkeys(name for row in value for name in _names(row)))
+    return [_document(row_blocks(value, names))]
+
+
+def _names(row: object) -> Sequence[str]:
+    return tuple(getattr(row, "__struct_fields__", ()))
+
+
+def _document(blocks: Sequence[Block]) -> ReportDocument:
+    return ReportDocument(
+        title="",
+        kind="rows",
+        about="",
+        version=__version__,
+        blocks=list(blocks),
+    )
+
+
+def _judgements(rows: Sequence[Judgement]) -> list[ReportDocument]:
+    found = summarise(rows)
+    means = [means_table(found)] if found else []
+    return [_document([*means, *row_blocks(rows, judgement_columns(rows)), *metric_dots(found)])]
+
+
+def _card(card: ReportCard) -> ReportDocument:
+    document = card_document(card)
+    return msgspec.structs.replace(document, blocks=[*document.blocks, *card_dots([card])])
+
+
+def _metrics(metrics: Sequence[MetricSummary]) -> list[ReportDocument]:
+    return [_document([means_table(metrics), *metric_dots(metrics)])]
+
+
+def _evaluation_set(made: EvaluationSet) -> ReportDocument:
+    document = certificate_document(made.certificate)
+    questions = row_blocks(made.questions, ("id", "question", "reference", "tags"))
+    return msgspec.structs.replace(document, blocks=[*document.blocks, *questions])
+
+
+def row_blocks(rows: Sequence[object], columns: Sequence[str]) -> list[Block]:
+    """Return the first rows with the columns that hold something, texts cut, and how many more there are."""
+    shown = rows[:SHOWN_ROWS]
+    held = [name for name in columns if any(_told(_value(row, name)) for row in shown)]
+    chosen = [name for name in FIRST if name in held]
+    chosen += [name for name in held if name not in FIRST and name not in HIDDEN]
+    kept = chosen[:SHOWN_COLUMNS]
+    beside = len(held) - len(kept)
+    told = [
+        plural(len(rows), "row"),
+        *([f"the first {len(shown)} shown"] if len(rows) > len(shown) else []),
+        *([f"{plural(beside, 'field')} not shown: .to_polars() has all"] if beside else []),
+    ]
+    return [
+        *([table_of("Rows", shown, [_column(shown, name) for name in kept])] if kept else []),
+        Paragraph(", ".join(told), tone="muted"),
+    ]
+
+
+def _column(shown: Sequence[object], name: str) -> Made[object]:
+    first = next((value for row in shown if (value := _value(row, name)) is not None), None)
+    is_number = isinstance(first, int | float) and not isinstance(first, bool)
+    return Column(name, text=not is_number), lambda row: _told(_value(row, name))
+
+
+def _value(row: object, name: str) -> Any:  # noqa: ANN401 - a field of any row
+    return row.get(name) if isinstance(row, Mapping) else getattr(row, name, None)
+
+
+def _told(value: object) -> str:
+    """Return a value in few words, empty where there is none."""
+    if value is None or value == [] or value == {}:
+        return ""
+    if isinstance(value, float):
+        return number(value) if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
+    if isinstance(value, list) and isinstance(value[0], msgspec.Struct):
+        return plural(len(value), NOUNS.get(type(value[0]), type(value[0]).__name__.lower()))
+    told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return one_line(told, SHOWN_TEXT)
+
+
+def judgement_columns(rows: Sequence[Judgement]) -> list[str]:
+    """Return what is shown of judgements: the system and the judge only where there are several.
+
+    The error comes last, where there is one; rows without any show no empty column for it.
+    """
+    several = {name: len({getattr(row, name) for row in rows}) > 1 for name in ("system", "judge")}
+    names = ("question_id", "system", "judge", "status", "score", "label", "rationale", "error")
+    return [name for name in names if several.get(name, True)]
+
+
+def means_table(metrics: Sequence[MetricSummary]) -> Table:
+    """Return each judge's mean with its interval, beside its denominator and the count of other statuses."""
+    several = len({metric.system for metric in metrics}) > 1
+    system: Made[MetricSummary] = (Column("system", text=True), lambda row: row.system)
+    columns: list[Made[MetricSummary]] = [
+        (Column("judge", text=True), judge_name),
+        *([system] if several else []),
+        (Column("model", text=True), lambda row: "" if row.model == NO_MODEL else row.model),
+        (Column("scale", text=True), lambda row: Cell(scale(row), tone="muted")),
+        ("mean", lambda row: Cell(number(row.estimate.value) if row.estimate else "none", tone="strong")),
+        ("interval", lambda row: interval(row.estimate) if row.estimate else ""),
+        ("scored", lambda row: f"{count(n_scored(row))} of {count(row.n_rows)}"),
+        (Column("", text=True), lambda row: Cell(failures(row), tone="muted")),
+    ]
+    return table_of("Means", metrics, columns)
+
+
+SHOWN: dict[type, Callable[[Any], ReportDocument]] = {
+    AnswerBenchSummary: answer_bench_document,
+    AttackSummary: attack_document,
+    BenchSummary: bench_document,
+    BlameSummary: blame_document,
+    Certificate: certificate_document,
+    Comparison: comparison_document,
+    CorrectedMean: lambda mean: corrected_document([mean]),
+    EvaluationSet: _evaluation_set,
+    FinishedRun: lambda run: run_document(run.summary),
+    JudgeBenchSummary: judge_bench_document,
+    SuiteSummary: suite_document,
+    MetricSummary: lambda metric: _metrics([metric])[0],
+    ReportCard: _card,
+    RetrievalSummary: retrieval_document,
+    RunSummary: run_document,
+    StudySummary: study_document,
+}
+OF_ROWS: dict[type, Callable[[Any], list[ReportDocument]]] = {
+    CorrectedMean: lambda means: [corrected_document(means)],
+    Judgement: _judgements,
+    MetricSummary: _metrics,
+    ReportCard: lambda cards: [*map(card_document, cards), _document(card_dots(cards))],
+}
+"""Lists of these have more to show than a table of their fields."""

@@ -1,1 +1,0 @@
-"""Runs and what was found -> a document, rendered for terminal, page, Markdown and notebook."""

@@ -1,1 +1,0 @@
-"""The four benches: what their files of numbers hold, and their reports."""

@@ -1,0 +1,152 @@
+import re
+
+import pytest
+from tests.support.surfaces import page_text, shown
+
+from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make_leaderboard
+from ragstone.features.bench.retrievers.values import Configuration, FailedConfiguration, Timing
+from ragstone.features.bench.retrievers.words import BenchSummary, bench_document, draw, read_leaderboard
+from ragstone.kernel.config import ChunkSection
+from ragstone.kernel.document.html import charts_in
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Question, Ranking, RankingItem
+from ragstone.kernel.retrieval.evaluate import measure_cut
+from ragstone.kernel.runs.summary import Calls
+
+
+def questions(words="What is it?"):
+    return [
+        Question(
+            id=f"{lang}-q{n}",
+            question=words,
+            reference="42",
+            document_ids=[f"{lang}{n}"],
+            lang=lang,
+            tags={"crop": "maize" if n % 2 else "wheat"},
+        )
+        for lang in ("en", "es")
+        for n in range(30)
+    ]
+
+
+def rankings(n_found, asked):
+    return [
+        Ranking(
+            question_id=question.id,
+            retriever="r",
+            items=[RankingItem(document_id=question.document_ids[0] if at < n_found else "other", score=1.0)],
+        )
+        for at, question in enumerate(asked)
+    ]
+
+
+def bench(words="What is it?", *, name="bm25", n_cells=3, batch=110):
+    asked = questions(words)
+    cells = [
+        MeasuredConfiguration(
+            configuration=Configuration(name=f"{name}{at}", chunker=ChunkSection(), retriever="bm25"),
+            by_k={k: measure_cut(rankings(60 - 20 * at, asked), asked, k, {}, {}) for k in (1, 2)},
+            rankings=rankings(60 - 20 * at, asked),
+            timing=Timing(
+                index_s=0.5,
+                n_embedded=0,
+                n_cached=7,
+                p50_s=0.002 * 10**at,
+                p95_s=0.004 * 10**at,
+                n_timed=20,
+                questions_per_s=None if at else 5000.0,
+            ),
+            file="rankings-01.jsonl",
+        )
+        for at in range(n_cells)
+    ]
+    down = FailedConfiguration(
+        configuration=Configuration(name="down", chunker=ChunkSection(), retriever="dense"), reason=words
+    )
+    board = make_leaderboard(cells, [down], asked, "recall", why="of the test", batch=batch)
+    return BenchSummary(
+        name=words,
+        version="0.1.0",
+        counts={"documents": 60, "questions": 60},
+        models={"embedder": "packaged"},
+        leaderboard=board,
+        texts={"other": words, "en0": "Wheat"},
+        calls=Calls(),
+        notes=[words],
+    )
+
+
+def test_leaderboard_shows_verdicts_intervals_other_k_failures_and_what_came_first_instead():
+    text = page_text(bench_document(bench()))
+    assert "bm250 has the highest recall@1, and every other configuration is worse." in text
+    assert "Holm's correction over 3 comparisons" in text
+    assert "The first 2 results" in text
+    assert "down was not measured: What is it?" in text
+    assert "nothing found" not in text
+    assert "other What is it?" in text
+    assert "the relevant document" in text
+    assert "By crop" in text
+    assert "By language" in text
+
+
+def test_chart_is_beside_a_table_with_the_same_numbers_and_grows_to_the_right_with_time():
+    summary = bench()
+    dots = draw(summary.leaderboard).dots
+    assert [dot.place for dot in dots] == [1, 2, 3]
+    # 2, 20 and 200 ms are equally far apart on a logarithmic scale.
+    assert dots[1].x - dots[0].x == pytest.approx(dots[2].x - dots[1].x, abs=0.2)
+    assert dots[0].y < dots[1].y < dots[2].y  # upwards is better, and y counts downwards
+    assert all(dot.high <= dot.y <= dot.low for dot in dots)
+    assert [tick.label for tick in draw(summary.leaderboard).x_ticks] == ["1 ms", "10 ms", "100 ms", "1 s"]
+    text = page_text(bench_document(summary))
+    assert "2.0 ms 4.0 ms 5,000 500 ms (7 vectors from the store)" in text
+    assert "as the model allows" in text
+
+
+@pytest.mark.parametrize("n_cells", [1, 2])
+def test_leaderboard_of_few_configurations_can_be_drawn(n_cells):
+    assert len(draw(bench(n_cells=n_cells).leaderboard).dots) == n_cells
+    assert "bm250" in page_text(bench_document(bench(n_cells=n_cells)))
+
+
+def test_terminal_shows_the_leaderboard_in_100_columns_and_three_questions():
+    text = shown(bench_document(bench("Which of the many crops " * 9, name="recursive 600 · hybrid ")))
+    assert text.count("…") == 3
+    assert re.search(r"Where they differ most: \S+ \(place of the relevant document\)", text)
+    assert re.search(r"\d\.\d\d \((absent|\d)\)", text)
+    assert "= best?" in text
+    assert "worse" in text
+    assert "down was not measured" in text
+
+
+def test_folder_without_a_leaderboard_says_what_to_do(tmp_path):
+    with pytest.raises(DataError, match="Run `ragstone bench retrievers` to the end"):
+        read_leaderboard(tmp_path)
+    (tmp_path / "leaderboard.json").write_text("{}")
+    with pytest.raises(DataError, match="not a leaderboard that this version"):
+        read_leaderboard(tmp_path)
+
+
+def test_batches_are_a_table_in_the_terminal_and_lines_with_bands_on_the_page():
+    # 60 questions in batches of 25: 25, 25 and 10. bm250 finds all, bm251 the first 40, bm252 the first 20.
+    document = bench_document(bench(batch=25))
+    text = shown(document)
+    assert re.search(r"00000_00025 +25 +1\.00 +1\.00 +0\.80", text)
+    assert re.search(r"00025_00025 +25 +1\.00 +0\.60 +0\.00", text)
+    assert re.search(r"00050_00010 +10 +1\.00 +0\.00 +0\.00", text)
+    assert "bm250 is highest, or as high as any, in 3 of 3" in " ".join(text.split())
+    lead, rank_score = charts_in(document.blocks)
+    assert lead.title == "recall@1 by batches of questions, places 1 to 3"
+    assert rank_score.title.startswith("rank_score@1 by batches")
+    drawn = {(one["batch"], one["j"]): one for one in lead.spec["data"]["values"]}
+    assert len(drawn) == len(lead.rows) == 9
+    second = drawn["00025_00025", "2 bm251"]
+    assert second["m"] == pytest.approx(15 / 25)
+    assert second["l"] < second["m"] < second["h"]
+
+
+def test_more_configurations_than_colours_have_a_second_chart_and_one_batch_has_none():
+    titles = [chart.title for chart in charts_in(bench_document(bench(n_cells=9, batch=30)).blocks)]
+    assert [title.rpartition(", ")[2] for title in titles] == ["places 1 to 8", "places 9 to 9"] * 2
+    assert charts_in(bench_document(bench(batch=60)).blocks) == []
+    assert "By batches" not in shown(bench_document(bench(batch=60)))

@@ -1,0 +1,192 @@
+"""Blame of what `ragstone judge` wrote: its rows say all, of conversations and of single answers."""
+
+import json
+
+import msgspec
+import pytest
+from tests.support.command import ragstone as command
+from tests.support.scripts import always, fit_schema
+
+import ragstone
+from ragstone.features.blame.words import read_causes
+from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.tables import read_rows, write_rows
+
+REFUSES = "I cannot help with that."
+
+
+def chat(name, *replies, contexts=None, **more):
+    """A conversation of these replies; the last one is given contexts, as (document id, text)."""
+    messages = [
+        message
+        for n, reply in enumerate(replies)
+        for message in ({"role": "user", "content": f"Ask {n}?"}, {"role": "assistant", "content": reply})
+    ]
+    if contexts is not None:
+        messages[-1]["contexts"] = [{"document_id": name, "text": text} for name, text in contexts]
+    return {"id": name, "messages": messages, **more}
+
+
+MARCH = {"reference": "in March", "document_ids": ["maize"]}
+CHATS = [
+    chat("right", "Where?", "Sow in March.", contexts=[("maize", "Sow in March.")], **MARCH),
+    chat("missed", "Where?", "Sow in May.", contexts=[("tea", "Sow in May.")], **MARCH),
+    chat("silent", "Where?", REFUSES, contexts=[("maize", "Sow in March.")], **MARCH),
+    chat("unnamed", REFUSES, REFUSES, reference="in March"),
+]
+
+
+@pytest.fixture
+def judged(tmp_path, monkeypatch):
+    """A function that writes rows as a sheet, judges them, and returns the folder of the run."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(rows, judge, *options):
+        (tmp_path / "sheet.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        ran = command("judge", "sheet.jsonl", "--judge", judge, *options)
+        assert ran.code in (0, 5), ran.err  # 5: nothing was scored
+        return tmp_path / "runs" / ("sheet-turns" if "--each-turn" in options else "sheet")
+
+    return make
+
+
+def causes(folder):
+    return {name: rows[0].cause for name, rows in read_causes(folder).items()}
+
+
+def counts(system):
+    return {share.component: share.n for share in system.shares if share.share}
+
+
+def test_whole_conversations_are_blamed_by_what_their_rows_say(judged):
+    folder = judged(CHATS, "containment")
+    out = " ".join(command("blame", "runs/sheet").out.split())
+    assert "3 of 4 points lost." in out
+    assert "Document maize was not among the contexts" in out
+    assert "The run holds no documents, so no reference is doubted." in out
+    assert causes(folder) == {
+        "missed": "not retrieved",
+        "silent": "refused though answerable",
+        "unnamed": "cannot tell",
+    }
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Where the lost points went" in page
+    assert "refused though answerable" in page
+
+
+def test_each_reply_is_a_point_and_documents_are_those_of_the_last(judged):
+    # The three first replies of "Where?" are no refusals; of the rest, four refuse.
+    folder = judged(CHATS, "no_refusal", "--each-turn")
+    [system] = ragstone.blame(folder).systems
+    assert (system.n_lost, system.n_counted) == (3, 8)
+    assert causes(folder) == {
+        "silent#4": "refused though answerable",
+        "unnamed#2": "cannot tell",
+        "unnamed#4": "cannot tell",
+    }
+    assert counts(system) == {"retriever": 0, "model + prompt": 1, "cannot tell": 2}
+
+
+def test_replies_of_a_conversation_are_one_piece_of_evidence(judged):
+    chats = [chat(f"c{n}", *[REFUSES if n % 3 else "In March."] * 4, reference="in March") for n in range(12)]
+    folder = judged(chats, "no_refusal", "--each-turn")
+
+    def width():
+        share = next(
+            s.share for s in ragstone.blame(folder).systems[0].shares if s.component == "cannot tell"
+        )
+        assert share.n == 48
+        return share.high - share.low
+
+    together = width()
+    for name, kind in (("answers.jsonl", Answer), ("judgements.jsonl", Judgement)):
+        alone = [msgspec.structs.replace(row, metadata=None) for row in read_rows(folder / name, kind)]
+        write_rows(folder / name, alone, kind, force=True)
+    assert together > 1.5 * width()  # four twins each: twice as wide, but for the ends of the scale
+
+
+@pytest.mark.parametrize(
+    "row", [{"document_ids": "d1"}, {"contexts": ["Sow in May."]}, {"contexts": [{"text": "May"}]}]
+)
+def test_a_plain_sheet_that_does_not_name_documents_has_no_share_of_the_retriever(judged, row):
+    folder = judged([{"id": "a", "answer": "In May.", "reference": "in March", **row}], "containment")
+    [system] = ragstone.blame(folder).systems
+    assert [share.component for share in system.shares] == ["model + prompt", "judge", "cannot tell"]
+    assert [note for note in system.notes if "the retriever's share is not measured" in note]
+
+
+@pytest.mark.parametrize("column", ["document_ids", "Gold Document IDs", "relevant_documents"])
+def test_the_column_of_documents_has_any_of_its_names(judged, column):
+    row = {"id": "a", "answer": "In May.", "reference": "in March", column: ["d1"]}
+    folder = judged([{**row, "contexts": [{"text": "May", "document_id": "d2"}]}], "containment")
+    [system] = ragstone.blame(folder).systems
+    assert counts(system) == {"retriever": 1, "model + prompt": 0, "cannot tell": 0}
+
+
+def test_documents_may_stand_with_the_questions_that_a_sheet_is_judged_with(judged, tmp_path):
+    asked = {"id": "a", "question": "When?", "reference": "in March", "document_ids": ["d1"]}
+    (tmp_path / "asked.jsonl").write_text(json.dumps(asked))
+    row = {"id": "a", "answer": "In May.", "contexts": [{"text": "May", "document_id": "d2"}]}
+    folder = judged([row], "containment", "--questions", "asked.jsonl")
+    assert counts(ragstone.blame(folder).systems[0])["retriever"] == 1
+    (tmp_path / "sheet.jsonl").write_text('{"id": "a", "answer": "In May."}')
+    asked["document_ids"] = ["a-name-as-long-as-a-passage"]
+    (tmp_path / "asked.jsonl").write_text(json.dumps(asked))
+    ran = command("judge", "sheet.jsonl", "--judge", "grounding", "--questions", "asked.jsonl", "-o", "r")
+    assert ran.code in (0, 5), ran.err
+    assert "contexts=document_ids" not in ran.err
+
+
+def test_expected_steps_and_unanswerable_questions_stand_in_the_rows(judged):
+    nakuru = {"tool": "weather", "arguments": {"place": "Nakuru"}}
+    nairobi = {"tool": "weather", "arguments": {"place": "Nairobi"}, "result": "dry"}
+    rows = [
+        {"id": "a", "answer": "Dry.", "reference": "rain", "steps": [nairobi], "expected_steps": [nakuru]},
+        {"id": "b", "answer": "In May.", "answerable": False},
+    ]
+    folder = judged(rows, "containment")
+    [system] = ragstone.blame(folder).systems
+    assert causes(folder) == {"a": "wrong arguments", "b": "answered though unanswerable"}
+    assert "tools" in counts(system)
+
+
+def test_rows_without_references_are_told_what_to_add(judged):
+    folder = judged([{"id": "a", "question": "When?", "answer": "In May."}], "containment")
+    says = (
+        "no judgement has a score.* 1 of 1 rows have no reference.* Put references into a column `reference`"
+    )
+    with pytest.raises(DataError, match=says):
+        ragstone.blame(folder)
+    assert not (folder / "blame.json").exists()
+
+
+def test_the_judges_model_is_that_of_the_run_and_the_thread_is_asked_again(judged, fake_openai, tmp_path):
+    (tmp_path / "ragstone.toml").write_text(fake_openai.toml())
+    fake_openai.script = lambda body: json.dumps(json.loads(fit_schema(body)) | {"score": 0})
+    folder = judged([CHATS[0]], "correctness", "--model", "openai/fake")
+    summary = ragstone.blame(folder, second="containment")
+    assert causes(folder) == {"right": "judge doubtful"}
+    assert summary.models == {"judge": "openai/fake"}
+    unsupported = chat("right", "Where?", "Dig potatoes.", contexts=[("maize", "Sow in March.")], **MARCH)
+    folder = judged([unsupported], "containment", "--force")
+    fake_openai.script = always("In July.")
+    fake_openai.forget()
+    ragstone.blame(folder, model="openai/fake")
+    [asked] = fake_openai.prompts
+    assert "user: Ask 0?\nassistant: Where?" in asked
+    assert causes(folder) == {"right": "invented"}
+
+
+def test_a_judge_of_ones_own_is_looked_for_in_the_settings(judged, tmp_path):
+    own = ragstone.load_judge("containment")
+    lines = "".join(f"{name} = {json.dumps(getattr(own, name))}\n" for name in ("inputs", "scale", "measure"))
+    head = 'name = "mine"\nversion = 1\nkind = "lexical"\nmetric = "correctness"\nsource = "own"\n'
+    (tmp_path / "mine.toml").write_text(head + lines)
+    folder = judged(CHATS, "mine.toml")
+    with pytest.raises(
+        ConfigError, match=r"mine, the judge of this run .* Name its file in judges of \[judge\]"
+    ):
+        ragstone.blame(folder)
+    (tmp_path / "ragstone.toml").write_text('[judge]\njudges = ["mine.toml"]\n')
+    assert ragstone.blame(folder).systems[0].n_lost == 3

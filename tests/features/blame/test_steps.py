@@ -1,0 +1,125 @@
+"""What an agent's steps tell: the first departure from the expected calls, failures, results."""
+
+import pytest
+
+from ragstone.features.blame.steps import has_figures, read_steps, results_of, telling_result
+from ragstone.kernel.records import Answer, Step, Turn
+
+RAIN = {"tool": "weather", "arguments": {"place": "Nakuru"}}
+ROOTS = {"tool": "crops", "arguments": {"crop": "maize"}}
+
+
+def weather(place="Nakuru", **more):
+    return Step(tool="weather", arguments={"place": place}, **more)
+
+
+def told(*steps, expected=None, **row):
+    metadata = {} if expected is None else {"expected_steps": expected}
+    return read_steps(Answer(question_id="q", answer="a", steps=list(steps), metadata=metadata, **row))
+
+
+def departure(*steps, expected):
+    found = told(*steps, expected=expected).departure
+    return found and (found.cause, found.because)
+
+
+def test_calls_as_expected_are_no_departure_whatever_else_was_called():
+    other = Step(tool="crops", arguments={})
+    assert departure(other, weather(), expected=[RAIN]) is None
+    # Case, spaces, 1 for 1.0, and arguments that no expected call names do not count.
+    step = Step(tool="weather", arguments={"place": " NAKURU", "days": 1.0, "units": "metric"})
+    expected = {"tool": "weather", "arguments": {"days": 1, "place": "Nakuru"}}
+    assert departure(step, expected=[expected]) is None
+    assert departure(weather("Cusco"), expected=["weather"]) is None
+
+
+def test_an_expected_tool_that_was_not_called_is_a_wrong_tool():
+    assert departure(Step(tool="crops"), expected=[RAIN]) == (
+        "wrong tool",
+        'The expected steps have weather({"place":"Nakuru"}); the agent called crops({}) instead.',
+    )
+    assert departure(expected=[RAIN])[1].endswith("the agent did not call it.")
+    # What was expected and called is not what was called instead.
+    assert departure(weather(), expected=[RAIN, ROOTS])[1].endswith("the agent did not call it.")
+
+
+def test_the_expected_tool_with_other_arguments_is_wrong_arguments():
+    assert departure(weather("Nairobi"), expected=[RAIN]) == (
+        "wrong arguments",
+        'The expected steps have weather({"place":"Nakuru"}); the agent called weather({"place":"Nairobi"}).',
+    )
+    # A failure that wrong arguments have brought about is theirs.
+    assert departure(weather("", error="no such place"), expected=[RAIN])[0] == "wrong arguments"
+
+
+def test_an_expected_call_that_failed_is_the_tools_unless_it_was_repeated_with_success():
+    assert departure(weather(error="timeout."), expected=[RAIN]) == (
+        "tool failed",
+        'The expected steps have weather({"place":"Nakuru"}); it was called, and failed: timeout.',
+    )
+    assert departure(weather(error="timeout"), weather(result="dry"), expected=[RAIN]) is None
+    # A later call with other arguments does not make it good.
+    found = departure(weather(error="timeout"), weather("Cusco", result="dry"), expected=[RAIN])
+    assert found[0] == "tool failed"
+
+
+def test_the_first_departure_in_the_order_of_the_expected_calls_counts():
+    steps = [Step(tool="crops", arguments={"crop": "tea"}), weather(error="timeout")]
+    assert departure(*steps, expected=[ROOTS, RAIN])[0] == "wrong arguments"
+    assert departure(*steps, expected=[RAIN, ROOTS])[0] == "tool failed"
+
+
+def test_two_calls_of_one_tool_are_matched_by_their_arguments():
+    cusco = {"tool": "weather", "arguments": {"place": "Cusco"}}
+    assert departure(weather("Cusco"), weather(), expected=[RAIN, cusco]) is None
+    found = departure(weather("Cusco"), weather("Paris"), expected=[RAIN, cusco])
+    assert found[0] == "wrong arguments"
+    assert 'called weather({"place":"Paris"})' in found[1]
+
+
+def test_without_expected_calls_a_failure_counts_that_no_later_call_of_the_tool_made_good():
+    assert told(weather(error="timeout")).failed.because == (
+        'weather({"place":"Nakuru"}) failed: timeout; no later call of this tool did better.'
+    )
+    assert told(weather(error="timeout"), weather("Cusco", result="dry")).failed is None
+    assert told(weather(error="")).failed.because.startswith(
+        'weather({"place":"Nakuru"}) failed: no reason is given;'
+    )
+    lasting = told(weather(result="dry"), weather(error="timeout"), Step(tool="crops", result="deep"))
+    assert lasting.failed.cause == "tool failed"
+    assert told(weather(error="timeout"), expected=[]).failed is None  # nothing was needed
+
+
+def test_an_answer_without_steps_tells_nothing_and_a_conversation_without_calls_does():
+    assert told() is None
+    assert read_steps(Answer(question_id="q", answer="a", metadata={"expected_steps": [RAIN]})) is None
+    thread = [Turn("user", "Rain?"), Turn("assistant", "Yes.")]
+    row = Answer(question_id="q", answer="Yes.", turns=thread, metadata={"expected_steps": [RAIN]})
+    assert read_steps(row).departure.cause == "wrong tool"
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("lowest 14.8 °C, highest 23 °C", True),
+        ("from 14,8 to 23.0 degrees", True),
+        ("lowest 14.8 °C, highest 24 °C", False),
+        ("no figures", False),
+    ],
+)
+def test_figures_of_the_reference_are_compared_as_values(text, held):
+    assert has_figures(Answer(question_id="q", answer=text, reference="14.8 to 23 °C")) is held
+    assert has_figures(Answer(question_id="q", answer=text, reference=["99", "as warm as today"])) is True
+
+
+def test_the_result_that_has_most_of_the_reference_is_named():
+    steps = [weather(result="dry"), Step(tool="crops", result="Roots of maize: 1.7 m."), weather(error="x")]
+    row = Answer(question_id="q", answer="a", steps=steps, reference="maize: 1.7 m")
+    assert results_of(row) == ["dry", "Roots of maize: 1.7 m."]
+    assert telling_result(row) == "crops({}) brought “Roots of maize: 1.7 m”"
+
+
+def test_ten_thousand_steps_are_read_in_linear_time():
+    steps = [weather(str(at), result="dry") for at in range(10_000)]
+    expected = [{"tool": "weather", "arguments": {"place": str(at)}} for at in reversed(range(10_000))]
+    assert departure(*steps, expected=expected) is None

@@ -1,0 +1,174 @@
+"""Blame as the report and the terminal show it."""
+
+import msgspec
+import pytest
+from tests.support.surfaces import shown
+
+from ragstone.features.blame.words import (
+    BlameSummary,
+    blame_document,
+    digests,
+    outcome,
+    read_blame,
+    read_causes,
+    share_range,
+    share_told,
+    worth,
+)
+from ragstone.features.report.findings import findings
+from ragstone.features.report.page import write_report
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.causes import Caused, ComponentShare, Largest, Returned, SystemBlame
+from ragstone.kernel.statistics import Estimate
+
+
+def share(component, n, of=50):
+    if not of:
+        return ComponentShare(component=component, n=0, share=None)
+    low, high = max(0.0, n / of - 0.1), min(1.0, n / of + 0.1)
+    found = Estimate(value=n / of, low=low, high=high, n=of, method="wilson")
+    return ComponentShare(component=component, n=n, share=found)
+
+
+SYSTEM = SystemBlame(
+    system="bm25/strict/m",
+    judge="correctness",
+    metric="correctness",
+    model="m",
+    n_counted=50,
+    n_lost=12,
+    left_out={"timeout": 2, "not judged": 1},
+    shares=[
+        share("dataset", 1),
+        share("retriever", 9),
+        share("model + prompt", 2),
+        share("judge", 0, of=0),
+        share("cannot tell", 0),
+    ],
+    causes={"not retrieved": 9, "invented": 2, "reference doubtful": 1},
+    largest=Largest(first="retriever", second="model + prompt", verdict="largest", p_holm=0.03, n=50),
+    returned=Returned(n=11, n_right=8),
+)
+CAUSES = [
+    Caused(
+        question_id="q<1>",
+        system="bm25/strict/m",
+        cause="not retrieved",
+        component="retriever",
+        because='Document "d" was not among the contexts; <script>alert(1)</script>',
+    ),
+    *(
+        Caused(
+            question_id=f"q{at}",
+            system="bm25/strict/m",
+            cause="not retrieved",
+            component="retriever",
+            because="b",
+        )
+        for at in range(13)
+    ),
+]
+
+
+@pytest.fixture
+def blamed_run(write_run):
+    """A run folder with blame of its rows."""
+    folder = write_run()
+    summary = BlameSummary(
+        name="r",
+        version="1",
+        systems=[SYSTEM],
+        models={},
+        made_from=digests(folder),
+        notes=["A `note` on it."],
+    )
+    (folder / "blame.json").write_bytes(msgspec.json.encode(summary))
+    (folder / "causes.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in CAUSES))
+    return folder
+
+
+def test_the_report_tells_shares_causes_and_what_they_rest_on(blamed_run):
+    page = write_report(blamed_run).read_text(encoding="utf-8")
+    for said in (
+        "Where the lost points went",
+        "12 of 50 points lost. Most are due to the retriever (9), then to the model + prompt (2)",
+        "Given the right documents, 8 of the 11 lost points that were asked again come back.",
+        "not measured",
+        "Left out: 3 answers (2 timed out, 1 not judged).",
+        'href="#q-q%3C1%3E"',
+        "and 2 more: filter the questions by this cause",
+        "A <code>note</code> on it.",
+    ):
+        assert said in page
+    assert "<script>alert(1)" not in page
+
+
+def test_blame_of_other_rows_is_not_shown(blamed_run):
+    path = blamed_run / "judgements.jsonl"
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert read_blame(blamed_run) is None
+    assert "Where the lost points went" not in write_report(blamed_run).read_text(encoding="utf-8")
+
+
+def test_files_that_are_none_of_ours_are_told(blamed_run):
+    (blamed_run / "causes.jsonl").write_text("{}\n")
+    with pytest.raises(DataError, match=r"causes.jsonl:1: not a cause"):
+        read_causes(blamed_run)
+    (blamed_run / "blame.json").write_text("[]")
+    with pytest.raises(DataError, match="not a blame of a run"):
+        read_blame(blamed_run)
+
+
+def test_what_cannot_be_told_is_said_so():
+    largest = msgspec.structs.replace(SYSTEM.largest, verdict="cannot tell", p_holm=0.4)
+    unclear = msgspec.structs.replace(SYSTEM, largest=largest)
+    assert "50 questions cannot decide whether more are due to the retriever (9)" in outcome(unclear)
+    nothing = msgspec.structs.replace(SYSTEM, n_lost=0, largest=None)
+    assert outcome(nothing) == "None of 50 points is lost, so there is nothing to explain."
+    assert worth(msgspec.structs.replace(SYSTEM, returned=None)) == ""
+
+
+def test_points_that_only_the_second_opinion_takes_are_told_apart():
+    hidden = msgspec.structs.replace(SYSTEM, n_hidden=3)
+    assert outcome(hidden).startswith("12 of 50 points lost, and 3 granted that the second opinion denies.")
+
+
+def test_shares_are_in_percent_with_their_denominator():
+    assert (share_told(share("retriever", 9)), share_range(share("retriever", 9))) == (
+        "18 %",
+        "8.0 to 28 % of 50",
+    )
+    assert (share_told(share("judge", 0, of=0)), share_range(share("judge", 0, of=0))) == (
+        "not measured",
+        "no second opinion",
+    )
+
+
+def test_the_terminal_shows_some_points_of_each_cause(blamed_run):
+    said = shown(blame_document(read_blame(blamed_run), CAUSES))
+    assert "not retrieved (9 points)" in said
+    assert "and 11 more, in the report" in said
+    assert "q<1>: Document" in said
+    said = " ".join(shown(blame_document(read_blame(blamed_run), ())).split())
+    assert "Causes: not retrieved 9" in said  # a list of heads without points would say less
+    assert "points)" not in said
+
+
+def test_the_first_screen_names_the_component_with_the_most_lost_points(summary):
+    blamed = BlameSummary(name="run", version="0", systems=[SYSTEM], models={}, made_from={}, notes=[])
+    found = findings(summary, blamed)[1]
+    # 9 of the 12 lost points are the retriever's.
+    assert [(figure.label, figure.value) for figure in found.figures] == [
+        ("of the lost points: retriever", "9 of 12")
+    ]
+    assert found.sentences == [outcome(SYSTEM), worth(SYSTEM)]
+
+
+def test_where_nothing_is_lost_the_first_screen_says_so(summary):
+    kept = msgspec.structs.replace(
+        SYSTEM, n_lost=0, causes={}, shares=[share("judge", 0)], largest=None, returned=None
+    )
+    blamed = BlameSummary(name="run", version="0", systems=[kept], models={}, made_from={}, notes=[])
+    found = findings(summary, blamed)[1]
+    assert (found.figures[0].label, found.figures[0].value) == ("points lost", "0")
+    assert found.sentences == ["None of 50 points is lost, so there is nothing to explain."]

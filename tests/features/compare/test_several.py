@@ -1,0 +1,72 @@
+"""More than two runs side by side: their means, the questions that flip, the settings that differ."""
+
+import json
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.judged_runs import judged, write_run
+
+from ragstone import compare_several
+from ragstone.kernel.errors import DataError
+
+
+@pytest.fixture
+def three(tmp_path):
+    for name, scores, k in (("may", [1, 0, 0, 0], 5), ("june", [1, 1, 0, 0], 10), ("july", [0, 1, 1, 0], 10)):
+        settings = {"retrieve": {"retriever": "bm25", "k": k}}
+        write_run(
+            tmp_path / name, judged(scores), digests={}, settings=settings, files={"rankings.jsonl": "r"}
+        )
+    return [tmp_path / name for name in ("may", "june", "july")]
+
+
+def test_means_flips_and_settings_of_three_runs(three):
+    found = compare_several(three)
+    (one,) = found.metrics
+    values = [one.means[name].estimate.value for name in found.columns]
+    assert (found.columns, values) == (["may", "june", "july"], [0.25, 0.5, 0.5])
+    # q0 passes twice and fails once, q1 fails once, q2 passes once; q3 fails everywhere
+    assert one.n_flips == 3
+    assert found.settings == {"[retrieve] k": {"may": "5", "june": "10", "july": "10"}}
+
+
+def test_systems_of_a_run_are_columns_and_a_judge_that_one_lacks_is_told(tmp_path, three):
+    write_run(tmp_path / "grid", [*judged([1], "f1", system="a"), *judged([0], "f1", system="b")])
+    found = compare_several([three[0], tmp_path / "grid"])
+    assert found.columns == ["may", "grid: a", "grid: b"]
+    ran = ragstone("compare", *map(str, [*three, tmp_path / "grid"]), "--metric", "f1")
+    assert (ran.code, ran.out.count("not judged")) == (0, 3)
+    assert "1 question passes in one column and fails in another." in ran.out
+
+
+def test_the_command_prints_and_writes(tmp_path, three):
+    page = tmp_path / "all.md"
+    ran = ragstone("compare", *map(str, three), "-o", str(page))
+    assert ran.code == 0
+    assert "Settings that differ" in ran.out
+    assert "| july | 0.50" in page.read_text()
+    assert json.loads(ragstone("compare", *map(str, three), "--json").out)["metrics"][0]["n_flips"] == 3
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--gate"],
+        ["--margin", "0"],
+        ["--system-a", "x"],
+        ["--shared"],
+        ["--min-effect", "0.02"],
+        ["--bounds"],
+    ],
+)
+def test_what_only_two_runs_take_is_refused(three, option):
+    ran = ragstone("compare", *map(str, three), *option)
+    assert ran.code == 2
+    assert f"{option[0]}: only for two runs, and 3 are named" in ran.err
+
+
+def test_a_run_twice_or_without_that_judge_is_refused(three):
+    with pytest.raises(DataError, match="named twice"):
+        compare_several([three[0], three[0], three[1]])
+    with pytest.raises(DataError, match="No run was judged by f1"):
+        compare_several(three, metrics=["f1"])

@@ -1,0 +1,192 @@
+"""`ragstone doctor` finds out what models do, and looks at the cluster and database of ragstone.toml."""
+
+import json
+import re
+import socket
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.postgres import PASSWORD, options
+from tests.support.scripts import Body, Said, always, fail, fit_schema, say
+
+
+@pytest.fixture
+def nobody() -> str:
+    """An address of this machine where nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+def looked() -> dict[str, dict[str, object]]:
+    return {check["name"]: check for check in json.loads(ragstone("doctor", "--json").out)}
+
+
+def test_extras_for_clusters_storage_and_databases_are_named(project):
+    checks = looked()
+    assert {"ray", "storage", "postgres"} <= checks.keys()
+    assert not {"[engine] address", "[ledger] url"} & checks.keys()  # nothing is named, so nothing is tried
+
+
+@pytest.mark.parametrize(("kind", "code"), [("ray", 2), ("local", 0)])
+def test_an_address_without_a_cluster_fails_where_stages_run_there(project, nobody, kind, code):
+    (project / "ragstone.toml").write_text(f'[engine]\nkind = "{kind}"\naddress = "{nobody}"\n')
+    ran = ragstone("doctor")
+    assert ran.code == code
+    if "-> pip install 'ragstone[ray]'" not in ran.out:
+        assert f"[engine] address: no Ray cluster at '{nobody}'" in ran.out
+
+
+def test_a_database_that_does_not_answer_fails_without_showing_the_password(project, nobody):
+    pytest.importorskip("psycopg")
+    (project / "ragstone.toml").write_text(f'[ledger]\nurl = "postgresql://ann:sesame@{nobody}/them"\n')
+    ran = ragstone("doctor")
+    assert ran.code == 2
+    assert f"FAILS   [ledger] url: postgresql://ann@{nobody}/them: the ledger cannot be used" in ran.out
+    assert "sesame" not in ran.out + ran.err
+
+
+@pytest.mark.server
+def test_a_database_that_can_be_used_is_said_to_be(project, postgres):
+    place = f"127.0.0.1:{postgres.port}/postgres"
+    url = f"postgresql://postgres:{quote(PASSWORD)}@{place}?{options(postgres.new_schema())}"
+    (project / "ragstone.toml").write_text(f'[ledger]\nurl = "{url}"\n')
+    assert looked()["[ledger] url"]["detail"] == f"postgresql://postgres@{place} can be used"
+
+
+NAMED = '[run]\nmodel = "openai/fake"\n'
+
+
+@pytest.fixture
+def models_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A doctor who looks at no package and loads no embedder, which takes seconds."""
+    monkeypatch.setattr("ragstone.features.doctor.command.EXTRAS", {})
+    monkeypatch.setattr("ragstone.features.doctor.command.SEPARATE", {})
+    monkeypatch.setattr("ragstone.features.doctor.command._embedders", lambda settings: [])
+
+
+def probed(project: Path, fake: FakeOpenAI) -> tuple[dict[str, object], str]:
+    """What the doctor keeps of the fake endpoint, and what it says of it."""
+    (project / "ragstone.toml").write_text(NAMED + fake.toml())
+    detail = str(looked()["openai/fake"]["detail"])
+    kept = json.loads((project / ".ragstone" / "models.json").read_text())
+    return kept[f"openai/fake@{fake.base_url.partition('//')[2]}"], detail
+
+
+def think(body: Body) -> Said:
+    """Reply as a reasoning model of OpenAI does: 700 tokens of thought, and no temperature."""
+    if "max_tokens" in body:
+        return fail(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    if "temperature" in body:
+        return fail(400, "Unsupported value: 'temperature' does not support 0.0 with this model.")
+    if "logprobs" in body:
+        return fail(400, "You are not allowed to request logprobs from this model.")
+    limit = body["max_completion_tokens"]
+    thought = min(700, limit)
+    usage = {
+        "prompt_tokens": 20,
+        "completion_tokens": min(708, limit),
+        "completion_tokens_details": {"reasoning_tokens": thought},
+    }
+    if limit < 800:
+        return say("", finish_reason="length", usage=usage)
+    return say(fit_schema(body), usage=usage)
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_a_model_is_asked_three_times_and_what_it_can_do_is_kept(project, fake_openai):
+    kept, detail = probed(project, fake_openai)
+    assert fake_openai.n_requests == 3
+    assert re.fullmatch(
+        r"answered in \d\.\d s; replies in JSON by json_schema; no log-probabilities; no reasoning seen; "
+        "limit by max_tokens; takes temperature",
+        detail,
+    )
+    assert (kept["model"], kept["form"], kept["logprobs"]) == ("openai/fake", "json_schema", False)
+    assert "replies in JSON by json_schema" in " ".join(ragstone("models").out.split())
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_a_reasoning_model_is_known_by_its_probe(project, fake_openai):
+    fake_openai.script = think
+    kept, detail = probed(project, fake_openai)
+    # Three replies of 700 tokens of thought each; what was cut off after 8 tokens was asked for again.
+    assert (kept["reasoning"], kept["limit_field"], kept["temperature"]) == (
+        2100,
+        "max_completion_tokens",
+        False,
+    )
+    assert "reasons (2,100 tokens in three replies)" in detail
+    assert "takes no temperature" in detail
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_the_way_in_which_json_is_asked_for_is_the_first_that_is_understood(project, fake_openai):
+    fake_openai.refuse = {"json_schema", "tool"}
+    fake_openai.script = always('{"verdict": "yes"}')
+    kept, detail = probed(project, fake_openai)
+    assert (kept["form"], kept["structured"]) == ("json_object", True)
+    assert "replies in JSON by json_object" in detail
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_log_probabilities_that_come_are_told(project, fake_openai):
+    def with_logprobs(body: Body) -> Said | str:
+        if "logprobs" not in body:
+            return fit_schema(body)
+        top = [{"token": "yes", "logprob": -0.1}]
+        content = [{"token": "yes", "logprob": -0.1, "top_logprobs": top}]
+        choice = {
+            "message": {"content": "yes"},
+            "finish_reason": "stop",
+            "logprobs": {"content": content},
+        }
+        return Said(raw=json.dumps({"choices": [choice]}).encode())
+
+    fake_openai.script = with_logprobs
+    kept, detail = probed(project, fake_openai)
+    assert kept["logprobs"] is True
+    assert "; log-probabilities;" in detail
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_a_model_that_does_not_write_json_answers_all_the_same(project, fake_openai):
+    fake_openai.script = always("Yes.")
+    kept, detail = probed(project, fake_openai)
+    assert (kept["structured"], kept["form"]) == (False, None)
+    assert "no reply in JSON that fits" in detail
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_a_model_that_fails_is_told_as_it_fails_and_nothing_is_kept(project, fake_openai):
+    fake_openai.models = {"other"}
+    (project / "ragstone.toml").write_text(NAMED + fake_openai.toml())
+    ran = ragstone("doctor")
+    assert ran.code == 2
+    assert "FAILS   openai/fake" in ran.out
+    assert "The model 'fake' does not exist" in " ".join(ran.out.split())
+    assert not (project / ".ragstone" / "models.json").exists()
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_keys_without_a_model_are_told_in_one_line(project, monkeypatch, fake_openai):
+    assert "models" not in looked()
+    monkeypatch.setenv("GROQ_API_KEY", "sesame")
+    monkeypatch.setenv("MISTRAL_API_KEY", "sesame")
+    ran = ragstone("doctor")
+    assert ran.code == 0
+    keys = "mistral (MISTRAL_API_KEY), groq (GROQ_API_KEY)"
+    assert f"none was asked; there are keys of {keys} -> name one in [run] model" in " ".join(ran.out.split())
+    assert "sesame" not in ran.out
+    (project / "ragstone.toml").write_text(NAMED + fake_openai.toml())
+    assert "models" not in looked()
+
+
+@pytest.mark.usefixtures("models_alone")
+def test_every_model_that_a_stage_would_ask_is_asked(project, fake_openai):
+    critic = '[build]\ncritic_model = "openai/fake"\n[bench.judges]\nmodels = ["openai/other"]\n'
+    (project / "ragstone.toml").write_text(critic + fake_openai.toml() + fake_openai.toml("openai/other"))
+    assert [name for name in looked() if "/" in name] == ["openai/fake", "openai/other"]

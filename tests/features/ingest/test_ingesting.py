@@ -1,0 +1,143 @@
+"""`ragstone ingest` and `ragstone chunk` into folders of shards, gone on with after a death."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.command import ragstone
+
+from ragstone.features.chunk.chunking import chunk_to_file
+from ragstone.features.ingest import ingesting
+from ragstone.features.ingest.ingesting import ingest_to_file
+from ragstone.kernel.config import ChunkSection, Settings
+from ragstone.kernel.corpus.file import IngestOptions
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Chunk, Document
+from ragstone.kernel.stages import chunk
+from ragstone.kernel.tables import read_rows, shards, write_rows
+
+STREAM = IngestOptions(duplicates="ignore", processes=1)
+
+
+@pytest.fixture(autouse=True)
+def _small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "OTHER_ROWS", 4)
+    monkeypatch.setattr(shards, "SHARD_ROWS", {Document: 2})
+
+
+@pytest.fixture
+def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Six papers of three sentences each."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for n in range(6):
+        text = f"Paper {n} is about soil. It says that lime helps. It ends with number {n}."
+        (folder / f"p{n}.txt").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {one.name: one.read_bytes() for one in sorted(folder.glob("*.parquet"))}
+
+
+def test_documents_are_streamed_and_the_same_as_those_that_are_compared(papers):
+    compared = ingest_to_file([papers], "compared.jsonl", IngestOptions(), Settings())
+    streamed = ingest_to_file([papers], "streamed/", STREAM, Settings())
+    assert streamed == compared
+    assert (streamed.n_documents, streamed.formats) == (6, {".txt": 6})
+    assert list(read_rows("streamed", Document)) == list(read_rows("compared.jsonl", Document))
+
+
+def test_an_ingest_that_died_reads_only_the_files_from_the_last_one_on(papers, monkeypatch):
+    ingest_to_file([papers], "whole/", STREAM, Settings())
+    read: list[str] = []
+    read_files = ingesting.read_files
+
+    def dying(files, options, after=99):
+        for place, found in read_files(files, options):
+            if len(read) == after:
+                raise KeyboardInterrupt
+            read.append(Path(place).name)
+            yield place, found
+
+    monkeypatch.setattr(ingesting, "read_files", lambda files, options: dying(files, options, 5))
+    with pytest.raises(KeyboardInterrupt):
+        ingest_to_file([papers], "out/", STREAM, Settings())
+    # 5 were read and 2 make a shard: p0 to p3 are finished, and the last of them is read again.
+    assert sorted(contents(Path("out"))) == ["part-00000.parquet", "part-00001.parquet"]
+    read.clear()
+    monkeypatch.setattr(ingesting, "read_files", dying)
+    summary = ingest_to_file([papers], "out/", STREAM, Settings())
+    assert read == ["p3.txt", "p4.txt", "p5.txt"]
+    assert summary.n_documents == 6
+    assert contents(Path("out")) == contents(Path("whole"))
+
+
+def test_chunks_that_stand_in_finished_shards_are_not_cut_again(papers, monkeypatch):
+    ingest_to_file([papers], "documents.jsonl", IngestOptions(), Settings())
+    chunker = ChunkSection(method="sentence", size=30)  # a sentence a chunk: 3 of each document
+    assert chunk_to_file("documents.jsonl", "whole/", chunker, Settings()) == 18
+    cut: list[str] = []
+    cut_documents = chunk.cut_documents
+
+    def watched(documents, *given):
+        for document in documents:
+            if document.id == "papers/p4.txt" and "papers/p4.txt" not in cut:
+                cut.append(document.id)
+                raise KeyboardInterrupt
+            cut.append(document.id)
+            yield from cut_documents([document], *given)
+
+    monkeypatch.setattr(chunk, "cut_documents", watched)
+    with pytest.raises(KeyboardInterrupt):
+        chunk_to_file("documents.jsonl", "out/", chunker, Settings())
+    # 4 documents give 12 chunks, which are 3 shards of 4. The last finished chunk is of p3: it is cut again.
+    cut[:] = ["papers/p4.txt"]
+    assert chunk_to_file("documents.jsonl", "out/", chunker, Settings()) == 18
+    assert cut == ["papers/p4.txt", "papers/p3.txt", "papers/p4.txt", "papers/p5.txt"]
+    assert contents(Path("out")) == contents(Path("whole"))
+    assert len(list(read_rows("out", Chunk))) == 18
+
+
+def test_other_settings_or_documents_do_not_go_on_with_a_folder(papers, monkeypatch):
+    ingest_to_file([papers], "documents.jsonl", IngestOptions(), Settings())
+    manifest = Path("out") / shards.MANIFEST
+    chunk_to_file("documents.jsonl", "out/", ChunkSection(size=30), Settings())
+    manifest.write_text(manifest.read_text().replace('"finished": true', '"finished": false'))
+    with pytest.raises(DataError, match="made from other rows or settings"):
+        chunk_to_file("documents.jsonl", "out/", ChunkSection(size=31), Settings())
+    write_rows("documents.jsonl", [Document(id="x", text="Other.")], Document, force=True)
+    with pytest.raises(DataError, match="made from other rows or settings"):
+        chunk_to_file("documents.jsonl", "out/", ChunkSection(size=30), Settings())
+    assert chunk_to_file("documents.jsonl", "out/", ChunkSection(size=30), Settings(), force=True) == 1
+
+
+def test_the_commands_say_what_is_wrong(papers):
+    Path("empty").mkdir()
+    Path("empty/a.md").write_text(" ")
+    ran = ragstone("ingest", "empty", "-o", "none/", "--duplicates", "ignore")
+    assert (ran.code, "no documents: the sources hold none" in ran.err) == (2, True)
+    assert ragstone("ingest", "papers", "-o", "documents/").code == 0
+    again = ragstone("ingest", "papers", "-o", "documents/")
+    assert (again.code, "documents/_manifest.json was complete" in again.err) == (0, True)
+    other = ragstone("ingest", "papers", "-o", "documents/", "--duplicates", "drop")
+    assert (other.code, "made with another value of --duplicates" in other.err) == (2, True)
+    ran = ragstone("chunk", "documents", "-o", "documents/", "--force")
+    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+
+
+def test_rows_flow_through_urls(papers):
+    place = f"memory://{papers.parent.name}"
+    assert ragstone("ingest", "papers", "-o", f"{place}/documents/").code == 0
+    assert ragstone("chunk", f"{place}/documents/", "-o", f"{place}/chunks.jsonl").code == 0
+    assert len(list(read_rows(f"{place}/chunks.jsonl", Chunk))) == 6
+    Path("questions.jsonl").write_text('{"id": "q", "question": "What helps?", "kind": "open"}\n')
+    ran = ragstone(
+        "retrieve", "--questions", "questions.jsonl", "--documents", "papers", "--chunks",
+        f"{place}/chunks.jsonl", "-o", f"{place}/rankings/",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    Path("answers.jsonl").write_text('{"question_id": "q", "answer": "lime", "reference": "Lime."}\n')
+    ran = ragstone("judge", "answers.jsonl", "--judge", "containment", "-o", f"{place}/judged/")
+    assert ran.code == 0, ran.err
+    assert "Judgements in memory://" in ran.err

@@ -1,0 +1,167 @@
+"""`ragstone judge` writes a run: what stands in it, what is added to it, what it refuses; the next step."""
+
+import json
+
+import pytest
+from tests.support.command import ragstone
+
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.tables import read_rows
+
+SHEET = [
+    {"question_id": "a", "question": "Capital of Kenya?", "reference": "Nairobi", "answer": "It is Nairobi."},
+    {"question_id": "b", "question": "Who wrote Emma?", "reference": "Jane Austen", "answer": "Brontë did."},
+]
+
+
+@pytest.fixture
+def sheet(folder, fake_openai, monkeypatch):
+    """A sheet of two answers, and an endpoint."""
+    monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
+    return write(folder, SHEET)
+
+
+def write(folder, rows, name="my sheet.jsonl"):
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder / name
+
+
+def judged(folder, name="my-sheet"):
+    rows = read_rows(folder / "runs" / name / "judgements.jsonl", Judgement)
+    return [(row.judge, row.question_id, row.status) for row in rows]
+
+
+def test_a_sheet_becomes_a_run_that_the_other_commands_open(folder, sheet):
+    ran = ragstone("judge", sheet, "--judge", "containment")
+    assert ran.code == 0
+    assert ran.err.splitlines()[-1].startswith("Next: ragstone report ")
+    run = folder / "runs" / "my-sheet"
+    assert {path.name for path in run.iterdir() if not path.name.startswith(".")} == {
+        "answers.jsonl",
+        "judgements.jsonl",
+        "summary.json",
+    }
+    assert [row.answer for row in read_rows(run / "answers.jsonl", Answer)] == [r["answer"] for r in SHEET]
+    assert ragstone("report", run).code == 0
+    assert "Brontë did." in (run / "report.html").read_text("utf-8")
+    write(folder, [{"question_id": "a", "score": 1}, {"question_id": "b", "score": 0}], "labels.jsonl")
+    assert "2 labelled answers" in ragstone("agree", run, "labels.jsonl").out
+    assert ragstone("label", run, "-n", 2).code == 0
+    assert "Who wrote Emma?" in (folder / "to-label.jsonl").read_text()
+    assert ragstone("judge", sheet, "--judge", "containment", "-o", "runs/again").code == 0
+    assert ragstone("compare", run, folder / "runs" / "again").code == 0
+
+
+def test_the_same_command_again_asks_nothing_and_changes_nothing(folder, sheet, fake_openai):
+    words = ("judge", sheet, "--judge", "correctness", "--model", "openai/m")
+    assert ragstone(*words).code == 0
+    n, run = fake_openai.n_requests, folder / "runs" / "my-sheet"
+    before = (run / "judgements.jsonl").read_bytes()
+    ran = ragstone(*words)
+    assert (ran.code, fake_openai.n_requests) == (0, n)
+    assert (run / "judgements.jsonl").read_bytes() == before
+
+
+def test_another_judge_is_added_and_more_answers_are_too(folder, sheet):
+    ragstone("judge", sheet, "--judge", "containment", "--limit", 1)
+    ragstone("judge", sheet, "--judge", "containment")
+    ragstone("judge", sheet, "--judge", "token_f1")
+    assert judged(folder) == [(j, q, "scored") for j in ("containment", "token_f1") for q in "ab"]
+    summary = json.loads((folder / "runs" / "my-sheet" / "summary.json").read_text())
+    assert [(metric["judge"], metric["n_rows"]) for metric in summary["metrics"]] == [
+        ("containment", 2),
+        ("token_f1", 2),
+    ]
+
+
+def test_what_has_failed_is_asked_again_and_nothing_else(folder, sheet, fake_openai):
+    words = ("judge", sheet, "--judge", "correctness", "--model", "openai/m")
+    ran = ragstone(*words, "--budget", "1calls")
+    assert ran.code == 4
+    assert "1 judgement failed: " in ran.err
+    assert "run the same command again: only they are asked again." in ran.err
+    ran = ragstone(*words)
+    assert (ran.code, fake_openai.n_requests) == (0, 2)
+    assert [status for *_, status in judged(folder)] == ["scored", "scored"]
+
+
+def test_a_run_of_other_answers_is_not_touched(folder, sheet):
+    ragstone("judge", sheet, "--judge", "containment")
+    write(folder, [SHEET[1]])
+    ran = ragstone("judge", sheet, "--judge", "containment")
+    assert ran.code == 2
+    assert "holds judgements of other answers" in ran.err
+    assert len(judged(folder)) == 2
+    assert not (folder / "runs" / "my-sheet" / "answers.coming.jsonl").exists()
+    assert ragstone("judge", sheet, "--judge", "containment", "--force").code == 0
+    assert len(judged(folder)) == 1
+
+
+def test_a_run_of_another_command_is_not_touched(folder, sheet):
+    (folder / "runs" / "my-sheet").mkdir(parents=True)
+    (folder / "runs" / "my-sheet" / "manifest.json").write_text("{}")
+    ran = ragstone("judge", sheet, "--judge", "containment")
+    assert (ran.code, "was written by `ragstone run`" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("again", "said"),
+    [
+        (["--judge", "token_f1"], "Add --judge containment: nothing is asked twice"),
+        (["--judge", "containment", "--limit", 1], "answers that are not in the sheet, such as 'b'"),
+    ],
+)
+def test_a_file_with_more_than_the_command_makes_is_not_touched(folder, sheet, again, said):
+    ragstone("judge", sheet, "--judge", "containment", "-o", "j.jsonl")
+    before = (folder / "j.jsonl").read_bytes()
+    ran = ragstone("judge", sheet, *again, "-o", "j.jsonl")
+    assert (ran.code, said in ran.err) == (2, True)
+    assert (folder / "j.jsonl").read_bytes() == before
+
+
+def test_a_file_by_another_model_is_not_touched(folder, sheet):
+    words = ("judge", sheet, "--judge", "correctness", "-o", "j.jsonl", "--model")
+    ragstone(*words, "openai/m")
+    ran = ragstone(*words, "openai/other")
+    assert (ran.code, "were made with openai/m. Add --model openai/m" in ran.err) == (2, True)
+
+
+def test_a_finished_file_and_the_same_command_end_well(folder, sheet, fake_openai):
+    words = ("judge", sheet, "--judge", "correctness", "--model", "openai/m", "-o", "j.jsonl")
+    ragstone(*words)
+    n = fake_openai.n_requests
+    ran = ragstone(*words)
+    assert (ran.code, fake_openai.n_requests) == (0, n)
+
+
+def test_where_nothing_was_scored_the_command_ends_with_5(folder):
+    sheet = write(folder, [{"question_id": "a", "question": "?", "answer": "yes"}])
+    ran = ragstone("judge", sheet, "--judge", "containment")
+    assert ran.code == 5
+    assert "have no reference" in ran.out
+
+
+def test_a_page_of_a_file_of_judgements_stands_beside_it(folder, sheet):
+    ragstone("judge", sheet, "--judge", "containment", "-o", "j.jsonl")
+    assert "Report: j.html" in ragstone("report", "j.jsonl").err
+    assert "containment" in (folder / "j.html").read_text("utf-8")
+    (folder / "empty.jsonl").write_text("")
+    assert ragstone("report", "empty.jsonl").code == 2
+
+
+def test_a_report_of_a_sheet_says_how_to_judge_it(folder, sheet):
+    ran = ragstone("report", sheet)
+    assert ran.code == 2
+    assert f"ragstone judge '{sheet}' --judge right" in " ".join(ran.err.split())
+    assert not list(folder.glob("*.html"))
+
+
+def test_a_run_keeps_which_columns_its_sheet_was_read_by(folder):
+    (folder / "own.csv").write_text("Q,A,So ist es\nCapital of Kenya?,It is Nairobi.,Nairobi\n")
+    chosen = {"question": "Q", "answer": "A", "reference": "So ist es"}
+    options = [part for pair in chosen.items() for part in ("--column", "=".join(pair))]
+    assert ragstone("judge", "own.csv", "--judge", "containment", *options).code == 0
+    run = folder / "runs" / "own"
+    assert json.loads((run / "summary.json").read_text())["columns"] == chosen
+    assert ragstone("judge", run / "answers.jsonl", "--judge", "chrf", "-o", run).code == 0
+    assert json.loads((run / "summary.json").read_text())["columns"] == chosen

@@ -1,0 +1,186 @@
+"""`ragstone watch` on a command line: what it tells, its exit codes, killed and stopped."""
+
+import datetime
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.fake_openai import running, stats
+from tests.support.plain_rows import judgement_row
+
+from ragstone.kernel.records import Judgement
+from ragstone.kernel.tables import write_rows
+
+N_ROWS = 60
+BEGIN = datetime.date(2026, 1, 1)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def line(n: int, **more: object) -> str:
+    row = {"id": f"x{n}", "question": f"Why does field {n} dry out?", "answer": f"It lacks water {n}."}
+    return json.dumps({**row, "time": "2026-01-01T10:00:00Z", **more}) + "\n"
+
+
+def write_log(folder: Path, n_rows: int = N_ROWS) -> None:
+    (folder / "log.jsonl").write_text("".join(map(line, range(n_rows))))
+
+
+def write_settings(folder: Path, base_url: str, more: str = "") -> None:
+    (folder / "ragstone.toml").write_text(
+        f'[monitor]\nmodel = "openai/fake"\njudges = ["answered"]\ncanaries = 0\n{more}\n'
+        f'[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'
+    )
+
+
+def test_what_was_read_and_judged_is_told(fake_openai, tmp_path):
+    write_log(tmp_path, 5)
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write("{broken\n" + line(9, time="soon"))
+    write_settings(tmp_path, fake_openai.base_url)
+    ran = ragstone("watch", "log.jsonl", "--yes")
+    assert ran.code == 0
+    assert "7 rows read: 6 new, 0 known already." in ran.err
+    assert "log.jsonl:6: not valid JSON" in ran.err
+    assert "The time of 1 row is not in a known format." in ran.err
+    assert "Forecast: about 6 calls" in ran.err
+    assert "6 exchanges judged now, 6 calls." in ran.err
+    assert "in the sample: 6 (100 %), 6 judged by all, 0 left" in ran.out
+    assert "answered=refused" in ran.out
+    again = ragstone("watch")
+    assert again.code == 0
+    assert again.out == ran.out
+
+
+def test_what_is_wrong_with_an_option_is_told_before_the_log_is_read(fake_openai, tmp_path):
+    write_log(tmp_path, 3)
+    write_settings(tmp_path, fake_openai.base_url)
+    ran = ragstone("watch", "log.jsonl", "--judgements", "nowhere.jsonl")
+    assert ran.code == 2
+    assert "nowhere.jsonl: no such file of judgements." in ran.err
+    assert "read" not in ran.err
+    for rate in ("0", "1.5", "nan"):
+        ran = ragstone("watch", "log.jsonl", "--rate", rate)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"--rate {rate}: give the share" in ran.err
+    assert not list(tmp_path.rglob("*.sqlite*"))
+
+
+def test_the_summary_is_json_on_demand(fake_openai, tmp_path):
+    write_log(tmp_path, 3)
+    write_settings(tmp_path, fake_openai.base_url)
+    told = json.loads(ragstone("watch", "log.jsonl", "--json").out)
+    assert told["read"]["new"] == told["judged"] == 3
+    assert {one["metric"] for one in told["overview"]["metrics"]} >= {"answered", "answered=answered"}
+    only = json.loads(ragstone("watch", "log.jsonl", "--forecast", "--json").out)
+    assert only["calls"] == 0
+
+
+def test_options_take_the_place_of_settings(fake_openai, tmp_path):
+    write_log(tmp_path, 20)
+    write_settings(tmp_path, fake_openai.base_url)
+    told = json.loads(
+        ragstone(
+            "watch", "log.jsonl", "--judge", "relevance", "--budget", "3calls", "--limit", 10, "--json"
+        ).out
+    )
+    assert (told["cut_off"], told["calls"]["made"], told["overview"]["n_exchanges"]) == (True, 3, 10)
+    assert {one["metric"] for one in told["overview"]["metrics"]} == {"relevance"}
+    few = json.loads(ragstone("watch", "log.jsonl", "--rate", 0.1, "--offline", "--json").out)
+    assert few["overview"]["n_sampled"] < 20
+
+
+def test_an_open_alarm_is_exit_code_1(fake_openai, tmp_path):
+    write_settings(tmp_path, fake_openai.base_url)
+    with (tmp_path / "log.jsonl").open("w") as file:
+        for n in range(80 * 20):
+            file.write(line(n, time=(BEGIN + datetime.timedelta(days=n // 20)).isoformat()))
+    # 19 of 20 answered a day, and from day 40 on 10 of 20.
+    rows = [
+        judgement_row(
+            question_id=f"x{n}",
+            system="log",
+            judge="answered",
+            metric="answered",
+            prompt_version=2,
+            score=float(n % 20 < (19 if n < 40 * 20 else 10)),
+            scale=(0.0, 1.0),
+        )
+        for n in range(80 * 20)
+    ]
+    write_rows(tmp_path / "judgements.jsonl", rows, Judgement)
+    ran = ragstone("watch", "log.jsonl", "--judgements", "judgements.jsonl")
+    assert ran.code == 1
+    assert "ALARM: answered fell from 0.950 to 0.500 since 2026-02-10" in ran.out
+    assert "1,600 judgements added, 0 for exchanges that are not stored" in ran.err
+    assert fake_openai.n_requests == 0
+
+
+def test_a_users_mistake_is_told_plainly(fake_openai, tmp_path):
+    ran = ragstone("watch", "gone.jsonl")
+    assert (ran.code, "no such file" in ran.err) == (2, True)
+    write_log(tmp_path, 1)
+    ran = ragstone("watch", "log.jsonl")
+    assert (ran.code, "--model" in ran.err) == (2, True)
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ragstone", "watch", "log.jsonl", *options]
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def wait_until(holds, what: object = "it did not come") -> None:
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError(what)
+
+
+@pytest.mark.kill
+def test_killed_and_run_again_nothing_is_lost_or_judged_twice(tmp_path):
+    with running("--latency", "0.05") as base_url:
+        write_settings(tmp_path, base_url)
+        write_log(tmp_path)
+        killed = start(tmp_path)
+        wait_until(lambda: stats(base_url)["n_requests"] >= N_ROWS // 2)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        asked_by_killed = stats(base_url)["n_requests"]
+        again = start(tmp_path)
+        again.communicate(timeout=60)
+        assert again.returncode == 0
+        # Asked again is at most what was in flight (4) or had just come back and was not yet in the ledger.
+        assert stats(base_url)["n_requests"] - asked_by_killed <= N_ROWS - N_ROWS // 2 + 8
+    with sqlite3.connect(tmp_path / ".ragstone" / "monitor" / "monitor.sqlite") as db:
+        assert db.execute("SELECT count(*), sum(done > 0) FROM exchanges").fetchone() == (N_ROWS, N_ROWS)
+        assert db.execute("SELECT count(*) FROM scores").fetchone() == (N_ROWS,)
+    db.close()
+
+
+@pytest.mark.kill
+def test_followed_until_ctrl_c_it_ends_with_what_there_is(tmp_path):
+    with running() as base_url:
+        write_settings(tmp_path, base_url)
+        write_log(tmp_path, 3)
+        following = start(tmp_path, "--follow")
+        wait_until(lambda: stats(base_url)["n_requests"] == 3)
+        with (tmp_path / "log.jsonl").open("a") as file:
+            file.write(line(3))
+        wait_until(lambda: stats(base_url)["n_requests"] == 4)
+        time.sleep(0.5)
+        following.send_signal(signal.SIGINT)
+        out, err = following.communicate(timeout=60)
+    assert following.returncode == 0, err
+    assert "4 exchanges, 2026-01-01 to 2026-01-01" in out
+    assert "1 row read: 1 new, 0 known already." in err
+    assert "Traceback" not in err

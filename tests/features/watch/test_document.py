@@ -1,0 +1,79 @@
+"""What a look at a store shows: in a terminal, on a page and as Markdown."""
+
+import datetime
+
+import pytest
+from tests.support.surfaces import shown
+
+from ragstone.features.watch.document import held_words, monitor_document
+from ragstone.features.watch.judged import StoredScore
+from ragstone.features.watch.logged import Reader
+from ragstone.features.watch.look import look_at
+from ragstone.features.watch.store import MonitorStore
+from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.document.markdown import render_markdown
+
+
+@pytest.fixture
+def look(tmp_path):
+    section = MonitorSection()
+    reader = Reader(section, b"key")
+    times = ["2026-01-01", "2026-01-01", "2026-01-02", None]
+    rows = [reader.read({"id": f"x{n}", "question": "Why?", "time": when}) for n, when in enumerate(times)]
+    with MonitorStore(tmp_path, key=b"key") as store:
+        store.declare(section)
+        store.add(store.adder(section), rows)
+
+        def score(model, **more):
+            return StoredScore(judge="good", version=1, model=model, metric="good", **more)
+
+        store.keep(
+            [
+                (1, score("a", status="scored", score=1.0)),
+                (2, score("a", status="timeout")),
+                (3, score("b", status="scored", score=0.0)),
+            ],
+            best={},
+        )
+        return look_at(store, section, today=datetime.date(2026, 1, 3), judges=["good"])
+
+
+def test_means_stand_beside_their_denominators_and_the_judges_that_differ(look):
+    lines = [line.split() for line in shown(monitor_document(look)).splitlines()]
+    # Wilson of 1 of 1: 1 / (1 + 1.96²) = 0.207 to 1; of 0 of 1 the mirror image.
+    assert [
+        "good",
+        "(good",
+        "1",
+        "a)",
+        "1.00",
+        "0.21",
+        "to",
+        "1.00",
+        "1",
+        "scored;",
+        "1",
+        "timed",
+        "out",
+    ] in lines
+    assert ["good", "(good", "1", "b)", "0.00", "0.00", "to", "0.79", "1", "scored"] in lines
+
+
+def test_how_much_there_is_is_told(look):
+    held = dict(held_words(look))
+    assert held["in the log"] == "4 exchanges, 2026-01-01 to 2026-01-02"
+    assert held["without a time"] == "1 exchange, left out of trends and means"
+    assert held["in the sample"] == "4 (100 %), 0 judged by all, 4 left"
+    assert "in the log: 4 exchanges, 2026-01-01 to 2026-01-02" in shown(monitor_document(look))
+
+
+def test_an_empty_store_says_what_to_give_it(tmp_path):
+    with MonitorStore(tmp_path, key=b"key") as store:
+        empty = look_at(store, MonitorSection(), today=datetime.date(2026, 1, 3), judges=[])
+    assert "Give it a log: `ragstone watch LOG`" in shown(monitor_document(empty))
+
+
+def test_markdown_holds_means_and_the_numbers_of_every_chart(look):
+    text = render_markdown(monitor_document(look))
+    assert "| good good 1 b |" in text
+    assert "| Week | Judge | Mean | 95 % interval | Scored | Not scored |" in text

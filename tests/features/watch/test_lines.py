@@ -1,0 +1,47 @@
+"""What a look at a log has done is told in lines."""
+
+from ragstone.features.watch.cells import Overview
+from ragstone.features.watch.lines import judged_line, read_lines
+from ragstone.features.watch.look import WatchSummary
+from ragstone.features.watch.reading import ReadCounts
+from ragstone.kernel.runs.summary import Calls
+
+
+def test_what_was_judged_is_told():
+    overview = Overview(
+        n_exchanges=4, first=None, last=None, n_sampled=4, n_judged=2, n_feedback=0, without_time=0,
+        in_future=0, metrics=[],
+    )  # fmt: skip
+    summary = WatchSummary(
+        store="s",
+        read=ReadCounts(),
+        judged=2,
+        given=0,
+        unplaced=0,
+        left=1,
+        cut_off=True,
+        overview=overview,
+        calls=Calls(made=1),
+        alarms=[],
+        canaries=True,
+    )
+    assert judged_line(summary) == (
+        "2 exchanges judged now, 1 call; canaries judged again; today's budget is spent: the rest is judged "
+        "on a later day."
+    )
+
+
+def test_what_was_read_is_told():
+    read = ReadCounts(
+        rows=9, new=3, again=1, feedback=2, malformed=1, shown=["a:1: broken"], without_question=2,
+        without_time=1, unread_feedback=1, anew=["a"],
+    )  # fmt: skip
+    assert read_lines(read) == [
+        "9 rows read: 3 new, 1 known already, 2 of feedback.",
+        "2 rows without a question, left out.",
+        "1 row without a time under a name that is known.",
+        "The feedback of 1 row is not on its scale, feedback_scale of [monitor].",
+        "a: replaced or truncated since the last time; read again from the start.",
+        "1 row cannot be read, the first of them:",
+        "  a:1: broken",
+    ]

@@ -1,5 +1,0 @@
-"""Files are read in the process of the tests here too."""
-
-from tests.assistant.conftest import _reading_here
-
-__all__ = ["_reading_here"]

@@ -1,0 +1,43 @@
+"""The table of extras is that of pyproject.toml, and each is seen by packages that it brings."""
+
+import re
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from ragstone.kernel.console.extras import EXTRAS, Extra, is_installed
+
+PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]
+OF_PYPROJECT: dict[str, list[str]] = PROJECT["optional-dependencies"]
+
+
+def brought(extra: str) -> set[str]:
+    """Return the packages that an extra asks for, itself or by naming others."""
+    found = set()
+    for wanted in OF_PYPROJECT[extra]:
+        others = re.match(r"ragstone\[([\w,-]+)\]", wanted)
+        if others:
+            found |= {name for other in others[1].split(",") for name in brought(other)}
+        else:
+            found.add(re.split(r"[^\w-]", wanted)[0].lower())
+    return found
+
+
+def test_every_extra_that_a_user_can_install_has_its_line():
+    assert EXTRAS.keys() == OF_PYPROJECT.keys() - {"all", "dev"}
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_an_extra_is_seen_by_modules_of_packages_that_it_brings(name):
+    packages = packages_distributions()
+    for module in EXTRAS[name].modules:
+        top = module.partition(".")[0]
+        known = {package.lower().replace("_", "-") for package in packages.get(top, [top.replace("_", "-")])}
+        assert known & brought(name), f"{name} brings none of {known}"
+
+
+def test_a_module_whose_package_is_missing_is_missing():
+    assert not is_installed("no_such_package.part")
+    assert Extra("nothing", ("json", "no_such_package")).missing == ["no_such_package"]

@@ -1,0 +1,103 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.kernel.corpus.tags import Tag, load_tags, match_tags, with_tags
+from ragstone.kernel.errors import ConfigError
+
+
+def tags_of(text, **values):
+    found = match_tags(text, [Tag("tag", {value: (value, *others) for value, others in values.items()})])
+    return found["tag"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "found"),
+    [
+        ("Maize and WHEAT.", {"wheat": [], "maize": []}, ["wheat", "maize"]),
+        ("Corn is sown in May.", {"maize": ["corn"]}, ["maize"]),
+        ("Il maïs pousse.", {"maize": ["maïs"]}, ["maize"]),
+        ("मक्का बोई जाती है।", {"maize": ["मक्का"]}, ["maize"]),
+        ("الذُّرَة تُزرع", {"maize": ["الذرة"]}, ["maize"]),
+        ("Sojabohnen", {"soja": []}, []),
+        ("plants", {"plant": []}, ["plant"]),
+        ("种植玉米", {"maize": ["玉米"]}, ["maize"]),
+        ("种植玉米", {"rice": ["米"], "maize": ["玉米"]}, ["maize"]),
+        ("玉米和米", {"rice": ["米"], "maize": ["玉米"]}, ["rice", "maize"]),
+        ("ปลูกข้าวโพด", {"maize": ["ข้าวโพด"]}, ["maize"]),
+        ("New York, not York", {"york": [], "new york": []}, ["york", "new york"]),
+        ("New York", {"york": [], "new york": []}, ["new york"]),
+        ("drip-irrigation", {"drip irrigation": []}, ["drip irrigation"]),
+        ("ton ton", {"ton": []}, ["ton"]),
+        ("", {"maize": []}, []),
+    ],
+)
+def test_values_are_found_as_whole_words_of_any_script(text, values, found):
+    assert tags_of(text, **values) == found
+
+
+@given(st.lists(st.sampled_from(["maize", "Wheat", "rye", "玉米", " ", ", ", "-", "s"])).map("".join))
+def test_what_is_found_does_not_depend_on_case(text):
+    values = {"maize": [], "wheat": ["玉米"], "rye": []}
+    assert tags_of(text, **values) == tags_of(text.upper(), **values)
+
+
+def load(tmp_path, text):
+    (tmp_path / "tags.toml").write_text(text, encoding="utf-8")
+    return load_tags(tmp_path / "tags.toml")
+
+
+def test_a_file_declares_closed_and_open_tags(tmp_path):
+    text = '[tags]\nmethod = ["drip", "pivot"]\nregion = "open"\n'
+    crops = '[tags.crop]\nmaize = ["corn", "maíz"]\nrye = []\n'
+    assert load(tmp_path, text + crops) == [
+        Tag("method", {"drip": ("drip",), "pivot": ("pivot",)}),
+        Tag("region", None),
+        Tag("crop", {"maize": ("maize", "corn", "maíz"), "rye": ("rye",)}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[tags]\n", r"\[tags\] is empty\. Add a line like"),
+        ("[tags]\n\ncrop = []", r"tags.toml:3: 'crop' has no values\. List some"),
+        ("[tags.crop]\n", r"tags.toml:1: 'crop' has no values"),
+        ('[tags]\na = "open"\ncrop = "opne"', r"tags.toml:\d: "),
+        ("[tags]\ncrop = 5", r"tags.toml:2: Expected"),
+        ('[tags]\ncrop = ["a", "a"]', "tags.toml:2: 'crop' lists a value twice"),
+        ('[tags]\ncrop = ["a", "+"]', "'crop': '\\+' holds no letter or digit"),
+        ('[tags.crop]\na = ["x"]\nb = ["X"]', "'crop': 'X' is a name of 'a' and of 'b'"),
+        ('[tags]\nlang = ["en"]', "'lang' cannot be the key of a tag, since it means something already"),
+        (
+            '[tags]\n"soil type" = ["clay"]',
+            "tags.toml:2: 'soil type' cannot be the key of a tag: write it with",
+        ),
+        ("[tag]\n", r"unknown key 'tag'\. Did you mean 'tags'"),
+        ("[tags", "not valid TOML"),
+    ],
+)
+def test_a_mistake_in_the_file_names_the_line_and_the_fix(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"none\.toml: no such file of tags"):
+        load_tags(tmp_path / "none.toml")
+
+
+def test_one_value_is_a_text_several_are_a_list_none_is_no_tag():
+    found = {"crop": ["maize", "rye"], "method": ["drip"], "region": []}
+    assert with_tags({"a": 1}, found) == {"a": 1, "tags": {"crop": ["maize", "rye"], "method": "drip"}}
+    assert with_tags(None, {"region": []}) is None
+
+
+def test_tagging_again_replaces_these_tags_and_keeps_others():
+    before = {"tags": {"crop": "rye", "own": "x"}}
+    assert with_tags(before, {"crop": []}) == {"tags": {"own": "x"}}
+
+
+def test_a_column_of_the_user_called_tags_is_not_overwritten():
+    with pytest.raises(ValueError, match="'tags' that is not a table"):
+        with_tags({"tags": ["a"]}, {"crop": ["rye"]})

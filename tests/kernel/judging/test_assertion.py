@@ -1,0 +1,191 @@
+"""Yes or no, by what a row or a judge's file expects."""
+
+import json
+
+import pytest
+from tests.support.command import ragstone as command
+
+import ragstone
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging import load_judge, parse_judge
+from ragstone.kernel.judging.assertion import CHECKS, EXPECT, AssertionJudge
+from ragstone.kernel.judging.fields import Member
+from ragstone.kernel.stages.judge import load_judges
+
+SCHEMA = {"type": "object", "required": ["crop"], "properties": {"crop": {"type": "string"}}}
+
+
+def outcome(judge, expect=None, **row):
+    given = {"question_id": "q", "question": "?", "answer": "", **row}
+    [found] = ragstone.judge([given | ({EXPECT: expect} if expect is not None else {})], judges=[judge])
+    return found.score if found.status == "scored" else found.status, found.rationale or found.error
+
+
+@pytest.mark.parametrize(
+    ("check", "expected", "answer", "score", "why"),
+    [
+        ("regex", r"\d{4}", "In 2019.", 1, "found '2019'"),
+        ("regex", r"^\d", "In 2019.", 0, r"nothing matches '^\\d'"),
+        ("contains_all", ["clover", "NORTH"], "Red Clover, north field", 1, "all there"),
+        ("contains_all", ["clover", "south"], "Red clover", 0, "missing: south"),
+        ("contains_any", ["south", "red"], "Red clover", 1, "found 'red'"),
+        ("contains_any", "south", "Red clover", 0, "none of: south"),
+        ("valid_json", True, '{"crop": 1}', 1, "JSON"),
+        ("valid_json", SCHEMA, '{"crop": "clover"}', 1, "fits the schema"),
+        ("valid_json", SCHEMA, '{"crop": 1}', 0, "$.crop: 1 is not of type 'string'"),
+        ("max_words", 2, "Red clover.", 1, "2 words, at most 2"),
+        ("max_words", 1, "Red clover.", 0, "2 words, at most 1"),
+        ("max_words", 3, "红三叶草", 0, "4 words, at most 3"),  # a letter is a word where no space parts them
+    ],
+)
+def test_a_row_says_what_its_answer_must_be(check, expected, answer, score, why):
+    assert outcome(check, {check: expected}, answer=answer) == (score, why)
+
+
+def test_what_is_no_json_is_told_with_the_place():
+    score, why = outcome("valid_json", answer='{"crop": }')
+    assert score == 0
+    assert why.startswith("no JSON: ")
+
+
+def test_citations_must_be_of_contexts_that_are_there():
+    contexts = ["Clover grew.", "Barley grew."]
+    assert outcome("cites_sources", answer="Clover [1].", contexts=contexts)[0] == 1
+    assert (
+        outcome("cites_sources", answer="Clover [1, 2].", contexts=contexts, expect={"cites_sources": 2})[0]
+        == 1
+    )
+    assert outcome("cites_sources", answer="Clover [3].", contexts=contexts) == (
+        0,
+        "cites [3], and there are 2 contexts",
+    )
+    assert outcome("cites_sources", answer="Clover.", contexts=contexts)[0] == 0
+    # A mark is what the judge `citations` takes for one.
+    assert outcome("cites_sources", answer="Clover (Source 2), in rows[3] = 1.", contexts=contexts)[0] == 1
+    assert outcome("cites_sources", answer="Clover [1].") == ("not_applicable", "the row has no contexts")
+
+
+def test_latency_and_cost_are_those_of_the_row():
+    assert outcome("max_latency@expect=2.5", latency_s=2.5) == (1, "2.5, at most 2.5")
+    assert outcome("max_latency@expect=2.5", latency_s=3) == (0, "3, at most 2.5")
+    assert outcome("max_latency@expect=2.5") == ("not_applicable", "the row has no latency_s")
+    assert outcome("max_cost@expect=0.01", cost_usd=0.0)[0] == 1
+
+
+def test_what_the_row_expects_goes_before_what_the_judge_does():
+    assert outcome("max_words@expect=1", answer="Red clover") == (0, "2 words, at most 1")
+    assert outcome("max_words@expect=1", {"max_words": 2}, answer="Red clover")[0] == 1
+    own = {"max_words@expect=1": 5, "max_words": 1}  # a judge's own name goes before that of its check
+    assert outcome("max_words@expect=1", own, answer="Red clover")[0] == 1
+
+
+def test_a_row_that_expects_nothing_is_not_applicable():
+    assert outcome("regex") == (
+        "not_applicable",
+        "nothing is expected: the row has no expect.regex, nor the judge",
+    )
+
+
+def test_a_table_that_a_flat_file_carries_as_text_is_read():
+    assert outcome("contains_all", json.dumps({"contains_all": ["red"]}), answer="Red")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("check", "expect", "says"),
+    [
+        ("regex", {"regex": "("}, "expect.regex of the row: '(' is no regular expression"),
+        ("max_words", {"max_words": "many"}, "'many' is not what max_words expects: give a number of words"),
+        (
+            "contains_all",
+            ["a"],
+            'expect of the row is "[\'a\']": write a table, such as {"contains_all": ...}',
+        ),
+        ("valid_json", {"valid_json": {"type": "nothing"}}, "expect is no JSON Schema: 'nothing'"),
+    ],
+)
+def test_what_cannot_be_expected_is_an_error_of_the_row(check, expect, says):
+    status, why = outcome(check, expect, answer="{}")
+    assert status == "error"
+    assert says in why
+
+
+def test_a_schema_that_names_an_address_fetches_nothing():
+    status, why = outcome("valid_json", {"valid_json": {"$ref": "http://127.0.0.1:9/schema"}}, answer="{}")
+    assert status == "error"
+    assert why.startswith("expect names a schema that is not in it: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('check = "regx"', "check = 'regx'. Did you mean 'regex'"),
+        ('check = "regex"\nexpect = "("', "'(' is no regular expression"),
+        ('check = "max_words"\nexpect = ["a"]', "give a number of words"),
+        ('check = "threshold"\nexpect = 1', 'check = "threshold" has 1 members'),
+        ('check = "threshold"\nmembers = [{ judge = "coverage" }]', "a threshold needs a number"),
+        ('check = "regex"\nmembers = [{ judge = "coverage" }]', 'check = "regex" has 0 members'),
+    ],
+)
+def test_a_wrong_file_is_told_with_the_fix(text, says, tmp_path):
+    head = 'name = "mine"\nversion = 1\nkind = "assertion"\nsource = "ours"\n'
+    with pytest.raises(ConfigError) as told:
+        parse_judge(head + text, tmp_path / "mine.toml")
+    assert says in str(told.value)
+
+
+def test_any_judge_with_a_threshold_is_an_assertion():
+    row = {"answer": "Red clover.", "reference": "Red clover and barley"}
+    # two of the four words of the reference stand in the answer, one of them a word of the question
+    [plain] = ragstone.judge([row | {"question": "?"}], judges=["coverage"])
+    assert plain.score == 0.5
+    assert outcome("coverage@threshold=0.5", **row) == (1, "coverage gave 0.5, at least 0.5")
+    assert outcome("coverage@threshold=0.6", **row)[0] == 0
+    judge = load_judge("coverage@threshold=0.6")
+    assert (judge.name, judge.measures, judge.needs_model) == ("coverage@threshold=0.6", "correctness", False)
+    assert load_judge("correctness@prompt=brief,threshold=80").name == "correctness@prompt=brief,threshold=80"
+    assert load_judge("correctness@threshold=80").needs_model
+
+
+def test_where_the_lowest_is_best_a_threshold_is_the_most_that_may_be():
+    @ragstone.judge_function(scale=(0, 10), best="lowest")
+    def slips(answer):
+        return 2
+
+    [loaded] = load_judges([slips])
+
+    def judge(most):
+        member = Member(judge="slips", loaded=loaded)
+        return AssertionJudge(
+            name="few", version=1, source="own", check="threshold", expect=most, members=[member]
+        )
+
+    assert outcome(judge(2)) == (1, "slips gave 2, at most 2")
+    assert outcome(judge(1))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("coverage@threshold=high", "threshold='high' is not a number"),
+        ("coverage@threshold=7", "scores from 0 to 1, and the threshold is 7"),
+        ("coverage@expect=7", "expect means nothing for a judge of kind lexical: it is for assertion"),
+        ("pairwise@threshold=1", "compares two answers"),
+        ("max_words@expect=many", "is not what max_words expects"),
+    ],
+)
+def test_a_variant_that_cannot_be_is_told(name, says):
+    with pytest.raises(ConfigError, match=says):
+        load_judge(name)
+
+
+def test_every_check_ships_as_a_judge():
+    assert [load_judge(name).check for name in CHECKS] == list(CHECKS)
+
+
+def test_the_questions_of_another_file_say_what_is_expected(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "?", "expect": {"max_words": 1}}\n')
+    (tmp_path / "a.jsonl").write_text('{"question_id": "a", "answer": "Red clover"}\n')
+    ran = command("judge", "a.jsonl", "--questions", "q.jsonl", "--judge", "max_words", "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["metrics"][0]["estimate"]["value"] == 0.0

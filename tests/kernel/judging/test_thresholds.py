@@ -1,0 +1,87 @@
+"""A threshold is one of its judge's scale, wherever one is given and wherever we show one."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.support.label_rows import judgement, label, sheets
+
+from ragstone.features.improve.values import Scale, humans_of, judged_version
+from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.judging import load_judge
+from ragstone.kernel.judging.thresholds import fits, off_scale
+
+ROOT = Path(__file__).parents[3]
+SHOWN = [
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "examples").rglob("*.toml"),
+    *(ROOT / "examples").rglob("*.sh"),
+    *(ROOT / "src/ragstone/features").rglob("*.py"),
+    *(ROOT / "src/ragstone/cli").rglob("*.py"),
+    ROOT / "README.md",
+    ROOT / "src/ragstone/pytest.py",
+]
+OPTION = re.compile(r"--threshold '?([\w@,.=-]+)=([\d.]+)")
+TABLE = re.compile(r"thresholds ?= ?\{\{?([^}]*)\}")
+ENTRY = re.compile(r"['\"]?([a-z_][\w@,.=-]*?)['\"]? ?[=:] ?([\d.]+)")
+
+
+def _examples():
+    for path in SHOWN:
+        text = path.read_text(encoding="utf-8")
+        found = OPTION.findall(text)
+        for table in TABLE.findall(text):
+            found += ENTRY.findall(re.sub(r'"([\w-]+)@[^"]*"', r"\1", table))
+        for name, number in found:
+            yield path.relative_to(ROOT), name, float(number)
+
+
+def test_every_threshold_that_is_shown_is_one_of_its_judges_scale():
+    seen = wrong = 0
+    told = []
+    for path, name, number in _examples():
+        try:
+            judge = load_judge(name)
+        except RagstoneError:
+            continue  # a judge of the page's own
+        seen += 1
+        if not fits(number, judge.scale):
+            wrong += 1
+            told.append(f"{path}: {off_scale(name, number, judge.scale)}")
+    assert seen > 8
+    assert not told
+
+
+@pytest.mark.parametrize(
+    ("threshold", "scale", "good"),
+    [
+        *((0.5, (0, 100), False), (0.99, (0, 100), False), (1, (0, 100), True), (50, (0, 100), True)),
+        *((100, (0, 100), True), (100.1, (0, 100), False), (0, (0, 100), False), (0.5, (0, 1), True)),
+        *((0.005, (0, 1), True), (1.01, (1, 5), False), (3, (1, 5), True), (-1, (0, 1), False)),
+    ],
+)
+def test_one_rule(threshold, scale, good):
+    assert fits(threshold, scale) is good
+    judged, labels = sheets([1, 0, 1, 0], [scale[1], scale[0], scale[1], scale[0]], scale=scale)
+    takers = [
+        lambda: report_cards(judged, labels, threshold={"rubric": threshold}, resamples=50),
+        lambda: judged_version(
+            judged,
+            judged[0].metric,
+            humans_of(labels, judged[0].metric, Scale()),
+            Scale(threshold=threshold),
+            seed=0,
+        ),
+    ]
+    for take in takers:
+        if good:
+            take()
+        else:
+            with pytest.raises(RagstoneError, match="its scale is"):
+                take()
+
+
+def test_what_was_meant_is_asked():
+    assert "nearly every answer would pass. Did you mean 50?" in off_scale("correctness", 0.5, (0, 100))
+    assert label("q", 1).score == judgement("q", 1).score

@@ -1,0 +1,37 @@
+"""Whether a service can be reached, without asking it. What it replies is tested where it is used."""
+
+import socket
+
+import pytest
+from tests.support.fake_retriever import serving
+
+from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.llm.json_service import reach
+
+
+async def test_a_service_is_reached_and_sent_nothing():
+    with serving() as fake:
+        assert (
+            await reach(fake.url)
+            == f"127.0.0.1:{fake.url.split(':')[2].split('/')[0]} can be reached; nothing was sent"
+        )
+        assert fake.asked == []
+
+
+async def test_nobody_there_is_told_without_the_password():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(ModelError, match=r"http://127.* cannot be reached .*is url right") as failure:
+            await reach(f"http://me:word@127.0.0.1:{taken.getsockname()[1]}/")
+    assert "word" not in str(failure.value)
+
+
+@pytest.mark.parametrize("url", ["localhost/ask", "", "http://", "ftp://a.org", "http://a.org:none/"])
+async def test_what_is_no_address_is_told(url):
+    with pytest.raises(ConfigError, match="is not an address"):
+        await reach(url)
+
+
+async def test_behind_a_proxy_nothing_is_looked_at(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://proxy.example.org:3128")
+    assert "through a proxy" in await reach("http://somewhere.example.org/ask")

@@ -1,0 +1,138 @@
+import asyncio
+from collections import Counter
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.kernel.corpus.tokens import search_terms
+from ragstone.kernel.retrieval import bm25
+from ragstone.kernel.retrieval.bm25 import K1, B, post, rank_by_bm25
+from ragstone.kernel.retrieval.ranks import Subset
+
+WORDS = ["a", "b", "rain", "sun", "maize", "maizes", "東京", "x"]
+corpora = st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1, max_size=30)
+questions = st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=8).map(" ".join)
+
+
+def found(texts, question, k=10, among=None):
+    (hits,) = asyncio.run(rank_by_bm25(texts)([question], k, among))
+    return hits
+
+
+def by_formula(texts: list[str], question: str) -> list[float]:
+    """Lucene's BM25 as it is written: idf(t) tf / (tf + k1 (1 - b + b length / mean length))."""
+    counts = [Counter(search_terms(text)) for text in texts]
+    mean = sum(count.total() for count in counts) / len(texts) or 1
+    scores = []
+    for count in counts:
+        score = 0.0
+        for term in search_terms(question):
+            n = sum(term in other for other in counts)
+            idf = log(1 + (len(texts) - n + 0.5) / (n + 0.5))
+            damping = K1 * (1 - B + B * count.total() / mean)
+            score += idf * count[term] / (count[term] + damping) if count[term] else 0.0
+        scores.append(score)
+    return scores
+
+
+@given(corpora, questions)
+@settings(deadline=None)
+def test_scores_are_those_of_the_formula(texts, question):
+    expected = by_formula(texts, question)
+    hits = found(texts, question, len(texts))
+    assert {at for at, _ in hits} == {at for at, score in enumerate(expected) if score > 0}
+    assert [score for _, score in hits] == pytest.approx([expected[at] for at, _ in hits], abs=5e-6)
+    assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+
+
+@given(corpora, questions, st.integers(1, 5), st.data())
+@settings(deadline=None)
+def test_a_subset_gives_the_best_within_it(texts, question, k, data):
+    positions = sorted(data.draw(st.sets(st.integers(0, len(texts) - 1))))
+    among = Subset({}, np.array(positions, dtype=np.int64))
+    everything = found(texts, question, len(texts))
+    assert found(texts, question, k, among) == [hit for hit in everything if hit[0] in positions][:k]
+
+
+@given(corpora, st.lists(questions, max_size=5))
+@settings(deadline=None)
+def test_common_terms_and_blocks_of_questions_change_nothing(texts, several):
+    """A term in many texts is kept as a row; here none is, then each is; one question a block, then all."""
+    rankings = []
+    for common, cells in [(1, 1), (10**9, 2**20), (8, 60)]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bm25, "_COMMON", common)
+            patch.setattr(bm25, "_BLOCK_CELLS", cells)
+            rankings.append(asyncio.run(rank_by_bm25(texts)(several, 7, None)))
+    assert rankings[0] == rankings[1] == rankings[2]
+
+
+def test_a_corpus_without_terms_answers_nothing():
+    assert found(["...", ""], "maize") == []
+
+
+def test_a_corpus_without_texts_answers_nothing():
+    assert found([], "rain") == []
+
+
+def test_no_questions_have_no_rankings():
+    assert asyncio.run(rank_by_bm25(["maize"])([], 3, None)) == []
+
+
+def test_scores_are_those_of_bm25s():
+    bm25s = pytest.importorskip("bm25s")
+    generator = np.random.default_rng(0)
+    words = np.array([f"w{number}" for number in range(300)])
+    ranks = generator.zipf(1.3, (200, 40)) % 300
+    texts = [" ".join(words[row]) for row in ranks]
+    peer = bm25s.BM25(method="lucene", k1=K1, b=B)
+    peer.index([search_terms(text) for text in texts], show_progress=False)
+    for question in (" ".join(words[row[:6]]) for row in generator.zipf(1.3, (20, 6)) % 300):
+        known = [peer.vocab_dict[term] for term in search_terms(question) if term in peer.vocab_dict]
+        expected = np.asarray(peer.get_scores_from_ids(known)) if known else np.zeros(200)
+        scores = np.zeros(200)
+        for at, score in found(texts, question, 200):
+            scores[at] = score
+        assert scores == pytest.approx(expected, abs=1e-5)
+
+
+texts = st.lists(st.text(st.sampled_from("ab ,1東京é'\n")) | st.text(), max_size=12)
+
+
+def as_dict(posted: bm25.Postings) -> dict[str, dict[int, float]]:
+    """Return term -> text -> count, checking that the texts of a term ascend."""
+    found = {}
+    for term, number in posted.vocabulary.items():
+        own = slice(posted.starts[number], posted.starts[number + 1])
+        positions = posted.texts[own].tolist()
+        assert positions == sorted(set(positions))
+        found[term] = dict(zip(positions, posted.counts[own].tolist(), strict=True))
+    return found
+
+
+def counted(texts: list[str]) -> dict[str, dict[int, float]]:
+    expected: dict[str, dict[int, float]] = {}
+    for position, text in enumerate(texts):
+        for term, n in Counter(search_terms(text)).items():
+            expected.setdefault(term, {})[position] = n
+    return expected
+
+
+@pytest.mark.parametrize(("characters", "pieces"), [(2**20, 2**20), (1, 2**20), (5, 3)])
+@given(texts=texts)
+@settings(deadline=None)
+def test_every_term_is_counted_in_every_text(characters, pieces, texts):
+    with pytest.MonkeyPatch.context() as patch:  # blocks of a text, and pieces that are soon forgotten
+        patch.setattr(bm25, "BLOCK_CHARACTERS", characters)
+        patch.setattr(bm25, "KNOWN_PIECES", pieces)
+        posted = post(texts)
+    assert as_dict(posted) == counted(texts)
+    assert posted.lengths.tolist() == [len(search_terms(text)) for text in texts]
+
+
+def test_a_text_may_be_longer_than_a_block():
+    posted = post(["maize " * 300_000, "maize"])
+    assert as_dict(posted)["maize"] == {0: 300_000, 1: 1}

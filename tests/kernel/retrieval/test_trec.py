@@ -1,0 +1,81 @@
+import pytest
+
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Question, Ranking, RankingItem
+from ragstone.kernel.retrieval.trec import (
+    label_questions,
+    read_qrels,
+    read_trec_run,
+    write_qrels,
+    write_trec_run,
+)
+
+
+def ranking(question_id: str, **scores: float) -> Ranking:
+    items = [RankingItem(document_id=name, score=score) for name, score in scores.items()]
+    return Ranking(question_id=question_id, retriever="bm25", items=items)
+
+
+def test_a_run_comes_back_as_it_was_written(tmp_path):
+    rankings = [ranking("q1", a=2.5, b=0.1), ranking("q2", b=1 / 3)]
+    write_trec_run(tmp_path / "run", rankings)
+    assert (tmp_path / "run").read_text().splitlines()[0] == "q1 Q0 a 1 2.5 bm25"
+    assert read_trec_run(tmp_path / "run") == rankings
+
+
+def test_chunks_are_written_as_documents_with_their_best_score(tmp_path):
+    items = [
+        RankingItem(document_id="a", chunk_id="a#1", score=3.0),
+        RankingItem(document_id="b", chunk_id="b#0", score=2.0),
+        RankingItem(document_id="a", chunk_id="a#0", score=1.0),
+    ]
+    write_trec_run(tmp_path / "run", [Ranking(question_id="q", retriever="r", items=items)])
+    assert read_trec_run(tmp_path / "run")[0].items == [
+        RankingItem(document_id="a", score=3.0),
+        RankingItem(document_id="b", score=2.0),
+    ]
+
+
+def test_the_score_decides_and_the_rank_settles_ties(tmp_path):
+    (tmp_path / "run").write_text("q Q0 low 1 1.0 r\nq Q0 second 3 2.0 r\nq Q0 first 2 2.0 r\n\n")
+    (read,) = read_trec_run(tmp_path / "run")
+    assert [item.document_id for item in read.items] == ["first", "second", "low"]
+
+
+def test_qrels_keep_every_grade_and_label_with_those_above_zero(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq1 0 c 2\nq2 0 a -1\n")
+    qrels = read_qrels(tmp_path / "qrels")
+    assert qrels == {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": -1}}
+    questions = [Question(id=name, question="?") for name in ("q1", "q2", "q3")]
+    labelled = label_questions(questions, qrels)
+    assert [question.document_ids for question in labelled] == [["a", "c"], None, None]
+    write_qrels(tmp_path / "again", labelled)
+    assert read_qrels(tmp_path / "again") == {"q1": {"a": 1, "c": 1}}
+
+
+def test_a_document_with_two_grades_is_an_error(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 a 0\n")
+    with pytest.raises(DataError, match="question 'q1' gives document 'a' two grades"):
+        read_qrels(tmp_path / "qrels")
+
+
+@pytest.mark.parametrize(
+    "line", ["q Q0 a 1 2.5", "q Q0 a one 2.5 r", "q Q0 a 1 nan r", "q Q0 a 1 2.5 r more"]
+)
+def test_a_line_that_is_no_run_line_is_named(tmp_path, line):
+    (tmp_path / "run").write_text(f"q Q0 b 1 1.0 r\n{line}\n")
+    with pytest.raises(DataError, match="run:2: expected `question Q0 document rank score retriever`"):
+        read_trec_run(tmp_path / "run")
+
+
+def test_other_wrong_files_are_named(tmp_path):
+    (tmp_path / "run").write_text("q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
+    with pytest.raises(DataError, match="question 'q' names a document twice"):
+        read_trec_run(tmp_path / "run")
+    with pytest.raises(DataError, match="absent: cannot be read"):
+        read_trec_run(tmp_path / "absent")
+    with pytest.raises(DataError, match="run:1: expected `question 0 document grade`"):
+        read_qrels(tmp_path / "run")
+    with pytest.raises(DataError, match="'a b' is empty or holds white space"):
+        write_trec_run(tmp_path / "bad", [ranking("p", a=1.0), ranking("q", **{"a b": 1.0})])
+    assert list(tmp_path.glob("bad*")) == []

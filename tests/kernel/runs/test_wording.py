@@ -1,0 +1,71 @@
+import pytest
+
+from ragstone.kernel.document.numbers import interval, number, seconds, with_level
+from ragstone.kernel.records import STATUSES, Usage
+from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.runs.wording import STATUS_WORDS, calls_line, cost, plural, statuses
+from ragstone.kernel.statistics import Estimate
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.005, "0.01"),
+        (0.714, "0.71"),
+        (-0.1, "−0.10"),
+        (-0.001, "0.00"),
+        (0, "0.00"),
+        (19.994, "19.99"),
+        (71.25, "71.2"),
+    ],
+)
+def test_number(value: float, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_interval_that_cannot_be_had_is_no_interval() -> None:
+    alone = Estimate(value=1, low=None, high=None, n=1, method="bootstrap")
+    assert interval(alone) == "no interval"
+    assert with_level(alone).startswith("no interval:")
+    assert with_level(None) == ""
+    known = Estimate(value=0.5, low=0.4, high=0.6, n=9, method="wilson", level=0.9)
+    assert with_level(known) == "90 % interval 0.40 to 0.60"
+
+
+def test_every_status_has_words_and_scored_is_left_to_the_denominator() -> None:
+    assert tuple(STATUS_WORDS) == STATUSES
+    counts = {status: 1000 * place for place, status in enumerate(STATUSES)}
+    assert statuses({**counts, "scored": 7}).startswith("1,000 not applicable, 2,000 abstained")
+    assert "scored" not in statuses({"scored": 7})
+
+
+def test_unknown_cost_is_never_zero() -> None:
+    assert cost(Calls(made=3, usage=Usage(calls=3))).startswith("unknown")
+    assert cost(Calls(from_ledger=3)).startswith("unknown")
+    assert cost(Calls()).startswith("nothing")
+    assert cost(Calls(made=3, cost_usd=0.0)) == "0.0000 USD"
+    assert cost(Calls(made=3, cost_usd=1234.5)) == "1,234.50 USD"
+
+
+def test_the_day_of_a_list_price_stands_beside_the_cost() -> None:
+    dated = Calls(made=3, cost_usd=0.5, list_prices={"openai/a": "2026-11-21", "openai/b": "2026-11-21"})
+    assert cost(dated) == "0.5000 USD at list prices read on 2026-11-21"
+
+
+def test_retries_are_told_where_there_are_any() -> None:
+    assert calls_line(Calls(made=9, retries=2)).startswith("9 made (2 of them retries), 0 from the ledger")
+    assert calls_line(Calls(made=9)).startswith("9 made, 0 from the ledger")
+
+
+def test_plural() -> None:
+    assert [plural(n, "row") for n in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
+
+
+def test_times_have_two_digits_and_a_unit():
+    assert [seconds(value) for value in (0.00035, 0.0042, 0.042, 1.42, 42.4)] == [
+        "0.35 ms",
+        "4.2 ms",
+        "42 ms",
+        "1.4 s",
+        "42 s",
+    ]

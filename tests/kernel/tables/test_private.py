@@ -1,0 +1,88 @@
+"""What lies in `.ragstone` is its owner's alone."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragstone.kernel.tables.private import make_file, make_folder, narrow
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+EVERYTHING = """
+import os
+from pathlib import Path
+os.umask(0)
+import numpy
+from ragstone_assistant.api.history import Conversations
+from ragstone_assistant.knowledge.catalogue import Catalogue
+from ragstone.kernel.embedding.cache import store_vectors
+from ragstone.kernel.llm import Ledger
+from ragstone.kernel.llm.untrusted import load_secret
+from ragstone.features.watch.store import connect
+from ragstone.kernel.records import Answer
+from ragstone.kernel.tables import write_rows
+from ragstone.workbench.accounts import Accounts
+home = Path(".ragstone")
+kept = [Ledger(home / "ledger.sqlite"), Accounts(home / "workbench", 12), connect(home / "monitor")]
+kept += [Conversations(home / "assistant", 1), Catalogue(home / "assistant" / "catalogue.sqlite")]
+store_vectors(home / "embeddings.sqlite", {b"k": numpy.zeros(3, "f4")})
+load_secret(home)
+now = {path: oct(path.stat().st_mode) for path in home.rglob("*.sqlite*")}
+write_rows(home / "workbench" / "q.texts.jsonl", [Answer(question_id="q", answer="a")], Answer)
+print([path for path, mode in now.items() if mode[-2:] != "00"])
+"""
+
+
+def open_to_others(folder: Path) -> list[str]:
+    return [str(one) for one in (folder, *folder.rglob("*")) if one.lstat().st_mode & 0o077]
+
+
+def test_whoever_makes_something_there_nobody_else_reads_it(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-c", EVERYTHING], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert (ran.returncode, ran.stdout) == (0, "[]\n"), ran.stderr  # databases are so from the first moment
+    assert (tmp_path / ".ragstone" / "workbench" / "q.texts.jsonl").is_file()
+    assert (tmp_path / ".ragstone" / "ledger.sqlite").is_file()
+    assert open_to_others(tmp_path / ".ragstone") == []
+
+
+def test_what_was_made_before_is_narrowed_at_the_next_use(tmp_path):
+    old = tmp_path / ".ragstone" / "workbench" / "rows" / "index.duckdb"
+    old.parent.mkdir(parents=True)
+    old.write_text("kept")
+    old.chmod(0o644)
+    (tmp_path / "outside").write_text("shared")
+    (tmp_path / "outside").chmod(0o644)
+    (old.parent / "link").symlink_to(tmp_path / "outside")
+    make_folder(tmp_path / ".ragstone" / "assistant" / "uploads")
+    assert [one for one in open_to_others(tmp_path / ".ragstone") if not one.endswith("link")] == []
+    assert old.read_text() == "kept"
+    assert stat.S_IMODE((tmp_path / "outside").stat().st_mode) == 0o644
+
+
+def test_elsewhere_folders_are_as_others_are(tmp_path):
+    before = os.umask(0o022)
+    try:
+        assert stat.S_IMODE(make_folder(tmp_path / "runs" / "one").stat().st_mode) == 0o755
+        assert not make_file(tmp_path / "store" / "x.sqlite").exists()  # SQLite makes it
+    finally:
+        os.umask(before)
+
+
+def test_what_is_not_ours_to_change_hinders_nothing(tmp_path, monkeypatch):
+    (tmp_path / ".ragstone").mkdir(mode=0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: -1)
+    assert make_folder(tmp_path / ".ragstone" / "x").is_dir()
+    assert stat.S_IMODE((tmp_path / ".ragstone").stat().st_mode) == 0o755
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise PermissionError(1, "not here")
+
+    monkeypatch.undo()
+    monkeypatch.setattr(Path, "chmod", refuse)
+    narrow(tmp_path / ".ragstone")
+    assert make_folder(tmp_path / ".ragstone" / "y").is_dir()
