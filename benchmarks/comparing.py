@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.features.bench.retrievers.paired import ALPHA
 from ragstone.kernel.statistics import Floats
+from ragstone.kernel.statistics.families import ALPHA
 from ragstone.kernel.statistics.paired import paired_p_values
 from ragstone.kernel.statistics.power import POWER, Spread, paired_power, spread_of
 

@@ -20,9 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ragstone
 from ragstone.features.judge.judging import judge_sheet
-from ragstone.kernel.config import ModelSettings, Price, Settings
+from ragstone.kernel.config import ModelSettings, Price, Settings, choose
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import judge_names
 from ragstone.kernel.llm import Reply, open_door
@@ -76,7 +75,7 @@ def settings_in(folder: Path, fake: FakeOpenAI) -> Settings:
     (folder / ".ragstone" / "secret").write_text("00" * 32)
     model = ModelSettings(base_url=fake.base_url, price_usd_per_million=Price(input=0.25, output=2.0))
     settings = Settings(root=str(folder), models={"openai/thinker": model})
-    return ragstone.kernel.config.choose(settings, "judge", model="openai/thinker")
+    return choose(settings, "judge", model="openai/thinker")
 
 
 def sheet_of(folder: Path, n_rows: int) -> Path:

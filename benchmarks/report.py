@@ -16,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.report.findings import common_headline
 from ragstone.features.report.page import write_markdown, write_report
 from ragstone.kernel.engine.call_log import open_call_log
 from ragstone.kernel.judging import summarise
@@ -34,6 +33,7 @@ from ragstone.kernel.records import (
 )
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
 from ragstone.kernel.runs.breakdown import distributions, means_by_tag, rank_systems
+from ragstone.kernel.runs.headlines import common_headline
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.tables import write_rows
 

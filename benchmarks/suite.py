@@ -2,8 +2,8 @@
 
     python benchmarks/suite.py
 
-Reads ../shared/data and benchmarks/suite.toml, writes src/ragstone/features/bench/suite/rows.jsonl; the same bytes
-each time. Cards of other rows are not shown: measure those of agreement/suite/suite.json again.
+Reads ../shared/data and benchmarks/suite.toml, writes src/ragstone/features/bench/suite/rows.jsonl; the same
+bytes each time. Cards of other rows are not shown: measure those of suite.json beside it again.
 """
 
 import json
@@ -22,7 +22,7 @@ from ragstone.features.bench.suite.rows import SuiteRow
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
-ROWS = ROOT / "src" / "ragstone" / "agreement" / "suite" / "rows.jsonl"
+ROWS = ROOT / "src" / "ragstone" / "features" / "bench" / "suite" / "rows.jsonl"
 OWN = tomllib.loads((Path(__file__).parent / "suite.toml").read_text(encoding="utf-8"))
 SEED = "touchstone suite 1"
 N = {"evouna": 80, "saf": 50, "agxqa": 30, "clapnq": 30}  # questions; of saf answers in each language

@@ -50,16 +50,25 @@ def pages() -> dict[Path, str]:
 
 
 def tree() -> str:
-    """Return CONTRIBUTING's list of rooms: those of the floors in pyproject.toml, each by its first line."""
+    """Return CONTRIBUTING's list: the kernel's rooms in the order of their floors, features, shells."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    floors = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    lines = []
-    for room in reversed(floors):
-        module = importlib.import_module(f"ragstone.{room}") if room != "__main__" else None
-        if module is not None:
-            name = f"{room}/" if hasattr(module, "__path__") else f"{room}.py"
-            lines.append(f"  {name:<13} {str(module.__doc__).splitlines()[0].rstrip('.')}\n")
-    return f"<!-- tree -->\n```text\nsrc/ragstone/\n{''.join(lines)}```\n<!-- end -->"
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    rooms = [f"kernel.{room}" for room in reversed(contracts[1]["layers"])]
+    features = sorted(
+        f"features.{path.parent.name}"
+        for path in (ROOT / "src" / "ragstone" / "features").glob("*/__init__.py")
+    )
+    shells = ["cli", "workbench", "notebook", "pytest", "assistant"]
+    every = ["kernel", *rooms, "features", *features, *shells]
+    return f"<!-- tree -->\n```text\nsrc/ragstone/\n{''.join(map(_tree_line, every))}```\n<!-- end -->"
+
+
+def _tree_line(place: str) -> str:
+    """Return a line of the tree: the name of a folder or file, and the first line of its docstring."""
+    module = importlib.import_module(f"ragstone.{place}")
+    name = place.rpartition(".")[2] + ("/" if hasattr(module, "__path__") else ".py")
+    indent = "  " * (place.count(".") + 1)
+    return f"{indent}{name:<{17 - len(indent)}} {str(module.__doc__).splitlines()[0].rstrip('.')}\n"
 
 
 def fill_tables(page: str) -> str:

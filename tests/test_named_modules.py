@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 import ragstone
+import ragstone_assistant
 from ragstone.cli.app import COMMANDS
 from ragstone.kernel.corpus.reading import PACKED, READERS
 from ragstone.kernel.judging.judge import KINDS
 from ragstone.kernel.tables.interchange.recognise import FORMATS
 
-ROOT = Path(ragstone.__file__).parent
-OURS = re.compile(r"ragstone(?:\.[a-z_]\w*)+(?::[A-Za-z_]\w*)?")
+ROOTS = [Path(str(package.__file__)).parent for package in (ragstone, ragstone_assistant)]
+OURS = re.compile(r"ragstone(?:_assistant)?(?:\.[a-z_]\w*)+(?::[A-Za-z_]\w*)?")
 PLACE = re.compile(r"(?!\d)\w+(?:\.(?!\d)\w+)*:[A-Za-z_]\w*")
 LOGGERS = {"getLogger", "get_tracer"}
 OTHERS = {  # texts of these shapes that name no module of ours
@@ -38,8 +39,9 @@ OTHERS = {  # texts of these shapes that name no module of ours
 def named() -> list[tuple[str, str]]:
     """Return (module, text) of each text in the source that looks like the name of a module."""
     found = []
-    for file in sorted(ROOT.rglob("*.py")):
-        module = ".".join((ROOT.name, *file.relative_to(ROOT).with_suffix("").parts))
+    for file in (file for root in ROOTS for file in sorted(root.rglob("*.py"))):
+        root = next(root for root in ROOTS if file.is_relative_to(root))
+        module = ".".join((root.name, *file.relative_to(root).with_suffix("").parts))
         tree = ast.parse(file.read_text("utf-8"))
         passed_over = {
             id(argument)
@@ -115,7 +117,7 @@ IMPORTED = re.compile(r"(?:^|[;\n])\s*from (ragstone[\w.]*) import ([\w, ]+)(?=;
 
 def test_code_for_another_process_imports_what_is_there():
     n_found = 0
-    for file in ROOT.rglob("*.py"):
+    for file in (file for root in ROOTS for file in root.rglob("*.py")):
         constants = (
             one for one in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(one, ast.Constant)
         )

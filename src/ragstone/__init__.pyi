@@ -23,7 +23,6 @@ from .features.bench.retrievers.study import bench_languages as bench_languages
 from .features.bench.retrievers.words import BenchSummary as BenchSummary
 from .features.bench.suite.judging import judge_suite as judge_suite
 from .features.blame.blaming import blame as blame
-from .features.blame.words import BlameSummary as BlameSummary
 from .features.build.certificate import EvaluationSet as EvaluationSet
 from .features.build.facts import build_facts as build_facts
 from .features.build.fictional import Fiction as Fiction
@@ -133,6 +132,7 @@ from .kernel.retrieval.relevance import same_documents as same_documents
 from .kernel.retrieval.summary import RetrievalSummary as RetrievalSummary
 from .kernel.retrieval.trec import read_qrels as read_qrels
 from .kernel.retrieval.trec import read_trec_run as read_trec_run
+from .kernel.runs.blamed import BlameSummary as BlameSummary
 from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.run import read_certificate as read_certificate

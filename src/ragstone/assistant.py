@@ -1,4 +1,4 @@
-"""The assistant's part of the public API: it is the distribution ragstone-assistant, the extra `assistant`."""
+"""The assistant's part of the public API: the distribution ragstone-assistant, extra `assistant`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

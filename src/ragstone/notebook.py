@@ -16,7 +16,7 @@ from ragstone.features.bench.judges.words import JudgeBenchSummary, judge_bench_
 from ragstone.features.bench.retrievers.language_words import StudySummary, study_document
 from ragstone.features.bench.retrievers.words import BenchSummary, bench_document
 from ragstone.features.bench.suite.words import SuiteSummary, suite_document
-from ragstone.features.blame.words import BlameSummary, blame_document
+from ragstone.features.blame.words import blame_document
 from ragstone.features.build.certificate import EvaluationSet, certificate_document
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
@@ -40,6 +40,7 @@ from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.judging.summary import MetricSummary, summarise
 from ragstone.kernel.records import NO_MODEL, Context, Judgement, RankingItem
 from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import failures, judge_name, n_scored, plural, scale

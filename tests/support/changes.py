@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ragstone
+import ragstone_assistant
 from ragstone.features.build import writing
 from ragstone.features.import_ import trec
 from ragstone.features.judge import words as judged
@@ -101,7 +102,9 @@ TRIED: dict[str, Change] = {
     "kernel.privacy.masking:mask_texts": Change(
         _masked, _planted(ADDRESS, NUMBER, PLACE, SECRET, GIVEN_NAME)
     ),
-    "privacy.reversible:ReversibleMask.restore": Change(_sent_and_restored, _planted(ADDRESS, GIVEN_NAME)),
+    "kernel.privacy.reversible:ReversibleMask.restore": Change(
+        _sent_and_restored, _planted(ADDRESS, GIVEN_NAME)
+    ),
     "kernel.llm.untrusted:defuse": Change(defuse, _planted(r"</?[a-z]+_\w+>", r"\[MASK\]", TEMPLATE)),
     "kernel.llm.schema:without_thought": Change(without_thought, _planted("<think.*?</think>")),
     "kernel.llm.keys:hide": Change(lambda text: hide(text, ["sk-1234567890abcdefghij"]), _planted("(?!)")),
@@ -131,10 +134,11 @@ SETTING = "a setting, an address or a place on the disk, not a text"
 VALUE = "the value of a number or an address that was found, for comparison"
 ESCAPED = "escapes for Markdown; a reader sees the text as it was (tests/features/report)"
 UNICODE = "half a surrogate pair, which no file can hold"
+ON_PURPOSE = "it changes what it is given on purpose: an attack or a planted defect"
 PART = "a part of one that is tried"
 
 UNTRIED: dict[str, str] = {
-    "assistant.answering.checking:Checker._cleaned": PART,
+    "ragstone_assistant.answering.checking:Checker._cleaned": PART,
     "ragstone_assistant.answering.prompting:render": PROMPT,
     "ragstone_assistant.answering.quoting:_plain": PART,
     "kernel.dataset.number_values:stated_values": COMPARED,
@@ -146,7 +150,7 @@ UNTRIED: dict[str, str] = {
     "ragstone_assistant.planning.slots:_gone": COMPARED,
     "ragstone_assistant.tools.mcp:_name": NAME,
     "ragstone_assistant.tools.schema_struct:_identifier": NAME,
-    "corpus.readers.docx:Counting.label": "numbers of lists in Word: the format of a level, not a text",
+    "kernel.corpus.readers.docx:Counting.label": "numbers of lists in Word: the format of a level, no text",
     "kernel.corpus.readers.html:_visible_text": (
         "its own marks of headings, private characters (tests/kernel/corpus/readers/test_html.py)"
     ),
@@ -163,7 +167,7 @@ UNTRIED: dict[str, str] = {
         "the title that a program wrote into a PDF: 'Microsoft Word - '"
     ),
     "kernel.corpus.readers.pdf.rows:_cell": "two signs of Arabic that PDFium gives in the wrong order",
-    "kernel.corpus.readers.text:markdown_title": "where the first heading stands, behind code; the text stays",
+    "kernel.corpus.readers.text:markdown_title": "where the first heading is, behind code; the text stays",
     "kernel.config.loading:_too_much": "a copy of a settings file that is measured before it is read",
     "kernel.corpus.repositories:repository_of": SETTING,
     "kernel.corpus.repositories:plain": SETTING,
@@ -181,10 +185,10 @@ UNTRIED: dict[str, str] = {
     "kernel.files.decoding:_line_by_line": COMPARED,
     "kernel.files.decoding:_utf8_share": COMPARED,
     "kernel.files.xlsx:_kind_of_code": SETTING,
-    "flows.attack.families:": "it changes what it is given on purpose: an attack or a planted defect",
+    "features.attack.families:": ON_PURPOSE,
     "features.attack.planting:_filled": PROMPT,
-    "features.attack.probes:marked_up": "it changes what it is given on purpose: an attack or a planted defect",
-    "features.build.defects:dangle": "it changes what it is given on purpose: an attack or a planted defect",
+    "features.attack.probes:marked_up": ON_PURPOSE,
+    "features.build.defects:dangle": ON_PURPOSE,
     "features.build.styles:render_style": PROMPT,
     "features.improve.store:safe_name": NAME,
     "features.export.mlflow:_accepted": NAME,
@@ -217,7 +221,7 @@ UNTRIED: dict[str, str] = {
     "kernel.llm.litellm:_body": NAME,
     "kernel.llm.openai:_reply_form": NAME,
     "kernel.llm.schema:_writable": UNICODE,
-    "privacy.masking:MaskedValues._replaced": PART,
+    "kernel.privacy.masking:MaskedValues._replaced": PART,
     "kernel.privacy.masking:_spans_seen": PART,
     "kernel.privacy.masking:_with_names": PART,
     "kernel.privacy.network:find_emails": VALUE,
@@ -236,7 +240,7 @@ UNTRIED: dict[str, str] = {
     "kernel.document.html:libraries": SETTING,
     "kernel.document.markdown:plain": ESCAPED,
     "kernel.document.markdown:escape": ESCAPED,
-    "retrieval.bm25:number_pieces": COMPARED,
+    "kernel.retrieval.bm25:number_pieces": COMPARED,
     "kernel.retrieval.rerank:render": PROMPT,
     "kernel.systems.prompting:render_question": PROMPT,
     "kernel.tables.names:fold": COMPARED,
@@ -248,11 +252,14 @@ UNTRIED: dict[str, str] = {
 
 def changing_functions() -> set[str]:
     """Return `module:function` for each function of the package that changes texts by a pattern or table."""
-    root = Path(ragstone.__file__).parent
     found: set[str] = set()
-    for file in sorted(root.rglob("*.py")):
-        module = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-        found |= {f"{module}:{name}" for name in _changing(ast.parse(file.read_text("utf-8")), "")}
+    for package in (ragstone, ragstone_assistant):
+        root = Path(str(package.__file__)).parent
+        above = "" if package is ragstone else f"{root.name}."
+        for file in sorted(root.rglob("*.py")):
+            module = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+            names = _changing(ast.parse(file.read_text("utf-8")), "")
+            found |= {f"{above}{module}:{name}" for name in names}
     return found
 
 

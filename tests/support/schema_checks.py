@@ -5,7 +5,7 @@ with served_as(settings, "reader") as (address, document, headers):
 
 The fuller run, with 20 examples for each route and all phases, prints how many requests there were:
 
-    RAGSTONE_EXAMPLES=20 pytest -s --timeout 3600 tests/*/test_schema.py packages/ragstone-assistant/assistant_tests/api/test_schema.py
+    RAGSTONE_EXAMPLES=20 pytest -s --timeout 3600 tests/*/test_schema.py packages/*/*/api/test_schema.py
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The command `ragstone`: which flow answers to which name. A flow is imported when its name is called."""
+"""The command `ragstone`: which feature answers to which name. It is imported when its name is called."""
 
 import errno
 import gc
@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -18,12 +19,16 @@ from ragstone.kernel.console.printing import (
     told_plainly,
     write_any_text,
 )
+from ragstone.kernel.errors import MissingExtra
 
 HELP = (
     "A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
     "the judge be trusted?"
 )
 SETTINGS = {"help_option_names": ["-h", "--help"]}
+ANY_WORDS = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+ASSISTANT = "ragstone_assistant.command:assistant"  # a distribution of its own
 
 # Name -> where it stands, a function or an app of its own; of a group its help and its commands. In the order
 # of the help.
@@ -92,7 +97,7 @@ PANELS: dict[str, Commands] = {
     "Watch and serve": {
         "serve": "workbench.serve_command:serve",
         "watch": "features.watch.command:watch",
-        "assistant": "ragstone_assistant.command:assistant",
+        "assistant": ASSISTANT,
     },
     "Upkeep": {
         "ledger": "features.ledger.command:ledger",
@@ -127,13 +132,21 @@ def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, rich_help_panel=panel)
         else:
-            app.command(name, rich_help_panel=panel)(told_plainly(command))
+            settings = ANY_WORDS if command is assistant else None
+            app.command(name, rich_help_panel=panel, context_settings=settings)(told_plainly(command))
     return app
 
 
 def _found(place: str) -> Any:  # noqa: ANN401 - a command, or an app of its own
+    if place == ASSISTANT and find_spec(ASSISTANT.partition(".")[0]) is None:
+        return assistant
     module, _, name = place.partition(":")
-    return getattr(import_module(f"ragstone.{module}"), name)
+    return getattr(import_module(module if place == ASSISTANT else f"ragstone.{module}"), name)
+
+
+def assistant() -> None:
+    """Manage the documents that the assistant answers from (needs the extra `assistant`)."""
+    raise MissingExtra("the assistant", "assistant")
 
 
 def _version(

@@ -1,1 +1,7 @@
-"""Flows: one folder for each thing that a user does, with its command."""
+"""What a user does, one folder each: its values, sums, words and command.
+
+Delete a folder and its lines, and the rest builds. The lines are in cli/app.py (its command) and here (its
+part of the report of a run: see kernel.extend).
+"""
+
+BLAME_PART = "ragstone.features.blame.run_block"

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.report.findings import HEADLINE_METRICS
 from ragstone.kernel.document.numbers import count, interval, number, one_line, usd
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.headlines import HEADLINE_METRICS
 from ragstone.kernel.runs.wording import judge_name, n_scored, statuses
 from ragstone.workbench.runs import RunEntry
 

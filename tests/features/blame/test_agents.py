@@ -6,8 +6,8 @@ import pytest
 from tests.support.command import ragstone as command
 
 import ragstone
-from ragstone.features.blame.words import read_causes
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.blamed import read_causes
 
 TOML = """[run]
 name = "agent"

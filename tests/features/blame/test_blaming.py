@@ -9,10 +9,10 @@ from tests.support.scripts import always, fail
 
 import ragstone
 from ragstone.features.blame.blaming import forecast_blame
-from ragstone.features.blame.words import read_blame, read_causes
 from ragstone.kernel.config import choose
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Label
+from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.tables import read_rows, write_rows
 
 SURE = {"second": 0.0, "support": 0.0, "lenient": 0.0, "harsh": 0.0}

@@ -8,9 +8,9 @@ from tests.support.command import ragstone as command
 from tests.support.scripts import always, fit_schema
 
 import ragstone
-from ragstone.features.blame.words import read_causes
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.runs.blamed import read_causes
 from ragstone.kernel.tables import read_rows, write_rows
 
 REFUSES = "I cannot help with that."

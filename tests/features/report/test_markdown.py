@@ -5,12 +5,12 @@ import pytest
 from tests.features.report.test_page import EVIL, evil_everywhere
 from tests.support.tiny_run import WriteRun, card, judgement, summary_of
 
-from ragstone.features.blame.words import BlameSummary
 from ragstone.features.report.page import write_markdown
 from ragstone.features.report.words import LONGEST_LIST, pull_request_document
 from ragstone.kernel.document.markdown import plain
 from ragstone.kernel.document.markdown import render_markdown as rendered
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import rank_systems
 from ragstone.kernel.runs.causes import ComponentShare, SystemBlame
 from ragstone.kernel.runs.summary import RunSummary

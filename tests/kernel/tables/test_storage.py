@@ -57,7 +57,8 @@ class TestPlaces:
 
     def test_local_rows_do_not_import_fsspec(self, tmp_path: Path) -> None:
         code = (
-            "import sys, ragstone; from ragstone.kernel.tables import *; from ragstone.kernel.records import Question\n"
+            "import sys, ragstone; from ragstone.kernel.tables import *\n"
+            "from ragstone.kernel.records import Question\n"
             f"write_rows({str(tmp_path / 'a.jsonl')!r}, "
             "[Question(id='1', question='x', kind='open')], Question)\n"
             f"list(read_rows({str(tmp_path / 'a.jsonl')!r}, Question)); assert 'fsspec' not in sys.modules"

@@ -11,6 +11,7 @@ import pytest
 from tests.support.ledgers import key
 
 import ragstone
+import ragstone_assistant
 from ragstone.kernel.engine.cluster.channel import Channel
 from ragstone.kernel.engine.cluster.coordinator import Coordinator
 from ragstone.kernel.errors import DataError
@@ -33,15 +34,16 @@ ANY = [
 WAITS_S = 10.0
 
 # Every module that starts a thread of its own, and what is done there that none is waited for in vain.
+ASSISTANT = Path(str(ragstone_assistant.__file__)).parent
 THREADS = {
-    "tables/writer_thread.py": "here",
-    "engine/cluster/channel.py": "here",
-    "engine/progress_file.py": "tests/kernel/engine/test_progress_file.py",
-    "config/python_function.py": "hands on BaseException through a Future",
-    "embedding/background.py": "runs an event loop, which outlives what its tasks raise",
+    "kernel/tables/writer_thread.py": "here",
+    "kernel/engine/cluster/channel.py": "here",
+    "kernel/engine/progress_file.py": "tests/kernel/engine/test_progress_file.py",
+    "kernel/config/python_function.py": "hands on BaseException through a Future",
+    "kernel/embedding/background.py": "runs an event loop, which outlives what its tasks raise",
     "workbench/jobs.py": "tells its life in a finally",
-    "assistant/log/spans.py": "does one thing, and is waited for with a timeout",
-    "monitor/collector.py": "does one thing: it ends its process with the parent",
+    "ragstone_assistant/log/spans.py": "does one thing, and is waited for with a timeout",
+    "features/watch/collector.py": "does one thing: it ends its process with the parent",
 }
 
 
@@ -142,9 +144,10 @@ async def test_a_worker_that_waits_for_the_coordinator_hears_of_any_mistake():
 
 
 def test_every_thread_of_ours_is_on_the_list_of_those_that_were_looked_at():
-    source = Path(ragstone.__file__).parent
+    sources = [(Path(ragstone.__file__).parent, ""), (ASSISTANT, "ragstone_assistant/")]
     starting = {
-        str(path.relative_to(source))
+        f"{above}{path.relative_to(source)}"
+        for source, above in sources
         for path in source.rglob("*.py")
         if any(
             isinstance(node, ast.Attribute) and node.attr == threading.Thread.__name__

@@ -1,1 +1,1 @@
-"""The flow `agree`: its command, and what nobody else uses."""
+"""Judgements and people's labels -> the judge's report card, and means corrected by it."""

@@ -1,1 +1,1 @@
-"""The flow `answer`: its command, and what nobody else uses."""
+"""Questions -> an answer sheet of a system, alone or in conversations."""

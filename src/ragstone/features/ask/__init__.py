@@ -1,1 +1,1 @@
-"""The flow `ask`: its command, and what nobody else uses."""
+"""One question to a system, with what it retrieved."""

@@ -1,1 +1,1 @@
-"""The flow `attack`: its command, and what nobody else uses."""
+"""Answers that try to set their own verdict -> how often a judge lets them."""

@@ -1,1 +1,1 @@
-"""The flow `blame`: its command, and what nobody else uses."""
+"""The lost points of a run -> the component that has to answer for each."""

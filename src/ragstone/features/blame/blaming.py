@@ -10,7 +10,6 @@ from ragstone.features.blame.causes import PointFacts, find_cause
 from ragstone.features.blame.desk import BlameCoordinator
 from ragstone.features.blame.plan import BlamePlan, plan_blame
 from ragstone.features.blame.points import Points, answerable, points_of, second_by_people, share_out
-from ragstone.features.blame.words import BLAME, CAUSES, BlameSummary, digests
 from ragstone.features.report.page import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.document.numbers import number
@@ -22,6 +21,7 @@ from ragstone.kernel.judging.trajectory import EXPECTED_STEPS
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement
+from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
 from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
 from ragstone.kernel.runs.wording import plural
 from ragstone.kernel.tables import held, write_rows

@@ -51,7 +51,8 @@ def blame(
     """
     from ragstone.features.blame.blaming import blame as lay_blame
     from ragstone.features.blame.blaming import choose_blame, forecast_blame
-    from ragstone.features.blame.words import blame_document, read_causes
+    from ragstone.features.blame.words import blame_document
+    from ragstone.kernel.runs.blamed import read_causes
 
     settings = choose_blame(
         asking.settings(),

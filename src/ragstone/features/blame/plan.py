@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.features.blame.steps import read_steps
-from ragstone.features.report.findings import headlines
 from ragstone.kernel.config import (
     AnswerSection,
     DocumentsSection,
@@ -28,6 +27,7 @@ from ragstone.kernel.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.kernel.retrieval.relevance import same_documents
+from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest, read_summary
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.notes import evidence_notes, lacking_notes

@@ -1,1 +1,1 @@
-"""The flow `build`: its command, and what nobody else uses."""
+"""Documents -> a critiqued evaluation set and its certificate."""

@@ -1,1 +1,1 @@
-"""The flow `chunk`: its command, and what nobody else uses."""
+"""Documents -> chunks."""

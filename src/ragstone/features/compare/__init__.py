@@ -1,1 +1,1 @@
-"""The flow `compare`: its command, and what nobody else uses."""
+"""Two runs, or several -> better, worse or cannot tell."""

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragstone.features.bench.retrievers.paired import ALPHA, difference_and_test
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, match
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument, error_overlap, given_documents
 from ragstone.features.compare.retrieval import compare_retrieval
@@ -18,7 +17,6 @@ from ragstone.features.compare.values import (
     MetricComparison,
     Outcome,
     Outlook,
-    SettingDifference,
     Side,
 )
 from ragstone.kernel.errors import ConfigError, DataError
@@ -27,7 +25,7 @@ from ragstone.kernel.judging.summary import bounds_of
 from ragstone.kernel.records import Answer, Judgement, count_statuses
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import is_right
-from ragstone.kernel.runs.settings import differing_settings, prompt_diff
+from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
 from ragstone.kernel.statistics import (
     Floats,
     cluster_codes,
@@ -36,6 +34,7 @@ from ragstone.kernel.statistics import (
     mean_estimate,
     wilson_interval,
 )
+from ragstone.kernel.statistics.families import ALPHA, difference_and_test
 from ragstone.kernel.statistics.paired import PairedTest
 from ragstone.kernel.statistics.power import POWER, needed_rows, smallest_difference, spread_of
 

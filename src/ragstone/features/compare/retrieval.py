@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ragstone.features.bench.retrievers.paired import as_family, difference_and_test
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.spent import means_of
 from ragstone.features.compare.values import RankComparison
@@ -13,6 +12,7 @@ from ragstone.kernel.records import Question
 from ragstone.kernel.retrieval.evaluate import QueryMeasures, measure_cut
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.statistics import Estimate, Floats
+from ragstone.kernel.statistics.families import as_family, difference_and_test
 from ragstone.kernel.statistics.paired import PairedTest
 
 MEASURES = ("hit@1", "recall@{k}", "ndcg@{k}", "mrr", "span_recall@{k}")

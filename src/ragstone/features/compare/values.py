@@ -7,6 +7,7 @@ import msgspec
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import Status
+from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.paired import Test, Verdict
 from ragstone.kernel.tables.shown import Displayed
@@ -104,20 +105,6 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     wrong_in_both: list[Flip]
     overlap: ErrorOverlap | None
     outlook: Outlook | None
-
-
-class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting that two runs do not share, in words; None where it is not set.
-
-    name: as ragstone.toml has it (`[retrieve] k`), or what the manifest adds (`documents`, `judges`,
-    `Ragstone`). decides: whether it can move a score that is compared; other judges, and more questions,
-    cannot.
-    """
-
-    name: str
-    a: str | None
-    b: str | None
-    decides: bool
 
 
 class RankComparison(msgspec.Struct, frozen=True, kw_only=True):

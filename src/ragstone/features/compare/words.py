@@ -14,7 +14,6 @@ from ragstone.features.compare.values import (
     GatedMetric,
     MetricComparison,
     RankComparison,
-    SettingDifference,
     Side,
     SpentComparison,
     SpentFigures,
@@ -42,6 +41,7 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count, number, one_line, p_told
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.runs.wording import bounds, plural, statuses
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__

@@ -1,1 +1,1 @@
-"""The flow `doctor`: its command, and what nobody else uses."""
+"""What is installed, which models answer, what is missing and how to get it."""

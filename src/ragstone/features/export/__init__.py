@@ -1,1 +1,1 @@
-"""The flow `export`: its command, and what nobody else uses."""
+"""A run -> a table, or MLflow."""

@@ -1,1 +1,1 @@
-"""The flow `import`: its command, and what nobody else uses."""
+"""Evaluation sets of others -> questions, documents, labels."""

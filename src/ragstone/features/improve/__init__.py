@@ -1,1 +1,1 @@
-"""Developing a judge: drafts run on the dev part of a labelled set, versions frozen, looks at the rest."""
+"""A judge and labels -> a better judge: developed by hand, learnt, or fitted as a cascade."""

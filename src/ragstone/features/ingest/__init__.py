@@ -1,1 +1,1 @@
-"""The flow `ingest`: its command, and what nobody else uses."""
+"""Files and folders -> documents."""

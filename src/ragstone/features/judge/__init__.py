@@ -1,1 +1,1 @@
-"""The flow `judge`: its command, and what nobody else uses."""
+"""An answer sheet -> judgements."""

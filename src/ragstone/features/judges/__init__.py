@@ -1,1 +1,1 @@
-"""The flow `judges`: its command, and what nobody else uses."""
+"""The judges that there are: listed, shown, made, tried on rows."""

@@ -1,1 +1,1 @@
-"""The flow `label`: its command, and what nobody else uses."""
+"""Answers -> people's labels: which to label, the queue, the marks."""

@@ -1,1 +1,1 @@
-"""The flow `ledger`: its command, and what nobody else uses."""
+"""What the ledger holds: shown, exported, pruned, salvaged."""

@@ -1,1 +1,1 @@
-"""The flow `models`: its command, and what nobody else uses."""
+"""The models and providers that can be named, and what was learnt of them."""

@@ -1,1 +1,1 @@
-"""The flow `new`: its command, and what nobody else uses."""
+"""A folder to start from: settings and a small data set."""

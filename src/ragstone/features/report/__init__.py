@@ -1,1 +1,1 @@
-"""The flow `report`: its command, and what nobody else uses."""
+"""A run -> its report."""

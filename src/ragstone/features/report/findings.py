@@ -1,18 +1,23 @@
 """A summary -> the three answers that a reader looks for first, in words and numbers."""
 
+from importlib import import_module
+from typing import cast
+
 import msgspec
 
+from ragstone.features import BLAME_PART
 from ragstone.features.agree.corrected_words import corrected_of
-from ragstone.features.blame import words as blame
-from ragstone.features.blame.words import BlameSummary
 from ragstone.kernel.agreement.card import ReportCard, is_useless
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
 from ragstone.kernel.document.numbers import count, number, with_level
+from ragstone.kernel.extend import BlamePart
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.runs.causes import FoundAndRight, SystemBlame
+from ragstone.kernel.runs.blamed import BlameSummary
+from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
     card_of,
@@ -26,7 +31,6 @@ from ragstone.kernel.runs.wording import (
     scale,
 )
 
-HEADLINE_METRICS = ("correctness", "claims", "faithfulness")  # the first that was judged leads
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")
 SHOWN_FIGURES = 3
 ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))  # of a page
@@ -37,7 +41,7 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
 
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
-    wrong = _assigned(blamed) if blamed and blamed.systems else _blame(summary)
+    wrong = (blamed and blame_part().finding(blamed)) or _blame(summary)
     found = [_right(summary), wrong, _trust(summary)]
     return [
         msgspec.structs.replace(one, anchor=anchor, link=link)
@@ -45,35 +49,9 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
     ]
 
 
-def headlines(summary: RunSummary) -> list[MetricSummary]:
-    """Return one mean for each system: that of the metric that says most, by a language model if by any.
-
-    A model that was measured and is no better than its baseline leads only where nothing else is left.
-    """
-    return [
-        min((m for m in summary.metrics if m.system == system), key=lambda m: _headline_order(m, summary))
-        for system in dict.fromkeys(metric.system for metric in summary.metrics)
-    ]
-
-
-def common_headline(summary: RunSummary) -> MetricSummary | None:
-    """Return a mean of the judge that says most of those that scored every system; None where there is none.
-
-    The order is that of headlines; the mean is that of the first system.
-    """
-    systems = {metric.system for metric in summary.metrics}
-    scored: dict[tuple[str, str, str], list[MetricSummary]] = {}
-    for metric in summary.metrics:
-        if metric.estimate is not None:
-            scored.setdefault((metric.judge, metric.metric, metric.model), []).append(metric)
-    firsts = [found[0] for found in scored.values() if {one.system for one in found} == systems]
-    return min(firsts, key=lambda metric: _headline_order(metric, summary), default=None)
-
-
-def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, bool, bool, int]:
-    known = metric.metric in HEADLINE_METRICS
-    place = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)
-    return metric.estimate is None, is_useless(metric, summary.cards), metric.model == NO_MODEL, place
+def blame_part() -> BlamePart:
+    """Return what the feature `blame` shows of a run; only runs that it has seen load it."""
+    return cast(BlamePart, import_module(BLAME_PART))
 
 
 def _right(summary: RunSummary) -> HeadlineFinding:
@@ -129,31 +107,6 @@ def _weight(metric: MetricSummary, summary: RunSummary) -> str:
     if doubt(card):
         return f"Judged by {metric.model}, which is {doubt(card)} here: do not rely on it alone."
     return f"Judged by {metric.model}; its agreement with people is below."
-
-
-def _assigned(blamed: BlameSummary) -> HeadlineFinding:
-    """Return the component that has to answer for most lost points, of each system."""
-    several = len(blamed.systems) > 1
-    shown = blamed.systems[:SHOWN_FIGURES]
-    sentences = [
-        f"{row.system}: {said}" if several else said
-        for row in shown
-        for said in (blame.outcome(row), blame.worth(row))
-        if said
-    ]
-    return HeadlineFinding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
-
-
-def _share_figure(row: SystemBlame, several: bool) -> Figure:
-    most = blame.shown_shares(row)[0]
-    lost = row.n_lost + row.n_hidden
-    label = f"of the lost points: {most.component}" if lost else "points lost"
-    return Figure(
-        label=f"{row.system}: {label}" if several else label,
-        value=f"{count(most.n)} of {count(lost)}" if lost else "0",
-        interval=blame.share_range(most) if lost else "",
-        rests_on=plural(row.n_counted, "question"),
-    )
 
 
 def _blame(summary: RunSummary) -> HeadlineFinding:

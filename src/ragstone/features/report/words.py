@@ -7,10 +7,9 @@ import msgspec
 
 from ragstone.features.agree.corrected_words import corrected_blocks, corrected_of
 from ragstone.features.agree.words import folded_card
-from ragstone.features.blame.words import BlameSummary, blame_blocks, shares_table
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.features.judge.words import asked_lines, brief_means, mean_cell, truth_blocks
-from ragstone.features.report.findings import findings, headlines
+from ragstone.features.report.findings import blame_part, findings
 from ragstone.features.retrieve.words import (
     headline_measures,
     measures_table,
@@ -46,9 +45,11 @@ from ragstone.kernel.document.numbers import count, counted, interval, level, nu
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.retrieval.summary import RetrievalSummary
+from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.charts import agreement_chart, distribution_chart, means_chart, tag_charts
+from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
@@ -132,7 +133,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
                     Paragraph(f"{measured(row)}."),
                 )
             ),
-            *_brief_blame(blamed),
+            *(blame_part().brief_blocks(blamed) if blamed else []),
             Notes([*notes, *more]),
             Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", asked]))),
             Paragraph(
@@ -156,7 +157,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
         *_scores(summary, head),
         Paragraph(" ".join(told(right)), where="terminal"),
         Heading(blame.question, anchor="blame"),
-        *(blame_blocks(run.blamed, causes) if run and run.blamed else []),
+        *(blame_part().blocks(run.blamed, causes) if run and run.blamed else []),
         *([_retrievers(summary)] if summary.retrieval else []),
         *(SurfacePart(retrieval_blocks(row, head), where="page") for row in summary.retrieval),
         *(block for row in summary.blame for block in _found_and_right(row, len(summary.blame) > 1)),
@@ -399,17 +400,6 @@ def _brief_card(card: ReportCard) -> list[Block]:
     told_of = f"{judge_name(card)}, {count(card.n)} labels: {agreement(card)}{beside}"
     tone: Tone = "warn" if doubt(card) else ""
     return [Paragraph(told_of, where="terminal"), Paragraph(card.verdict, tone, where="terminal")]
-
-
-def _brief_blame(blamed: BlameSummary | None) -> list[Block]:
-    if blamed is None:
-        return []
-    blocks: list[Block] = [Heading("Blame")]
-    for one in blamed.systems:
-        whose = f"{one.system}: of" if len(blamed.systems) > 1 else "Of"
-        lost = f"{whose} {plural(one.n_counted, 'counted question')}, {count(one.n_lost)} lost their point."
-        blocks += [Paragraph(lost), shares_table(one)]
-    return blocks
 
 
 def _interval_head(summary: RunSummary) -> str:

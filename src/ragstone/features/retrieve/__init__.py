@@ -1,1 +1,1 @@
-"""The flow `retrieve`: its command, and what nobody else uses."""
+"""Questions and documents -> rankings and rank measures."""

@@ -1,1 +1,1 @@
-"""The flow `review`: its command, and what nobody else uses."""
+"""Questions of a built set -> a person's decisions, and the set that follows from them."""

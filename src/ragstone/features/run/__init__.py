@@ -1,1 +1,1 @@
-"""The flow `run`: its command, and what nobody else uses."""
+"""Every stage that ragstone.toml declares."""

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.report.findings import common_headline, headlines
 from ragstone.features.report.page import write_markdown, write_report
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings, load_settings
@@ -32,6 +31,7 @@ from ragstone.kernel.retrieval.relevance import missing_documents, same_document
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.kernel.runs.causes import found_and_right
+from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.stages.answer import answer_rows, hear_answering

@@ -1,1 +1,1 @@
-"""The flow `sample`: its command, and what nobody else uses."""
+"""Logs -> questions that stand for them."""

@@ -1,0 +1,1 @@
+"""Personas -> conversations with an application, and whether they reached their goals."""

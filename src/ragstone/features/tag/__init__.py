@@ -1,1 +1,1 @@
-"""The flow `tag`: its command, and what nobody else uses."""
+"""Rows -> rows with tags."""

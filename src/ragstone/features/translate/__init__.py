@@ -1,1 +1,1 @@
-"""The flow `translate`: its command, and what nobody else uses."""
+"""Questions and documents -> the same in another language."""

@@ -1,1 +1,1 @@
-"""The flow `try`: its command, and what nobody else uses."""
+"""Another prompt on some rows -> what it changes."""

@@ -1,1 +1,1 @@
-"""The flow `watch`: its command, and what nobody else uses."""
+"""Logs of an application in production -> trends, alarms, gaps."""

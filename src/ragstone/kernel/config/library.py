@@ -11,14 +11,14 @@ ENDING = ".toml"
 
 
 def shipped(room: str, *names: str) -> Path:
-    """Return where a file that ships stands, e.g. `ragstone.kernel.llm`, `providers.toml`; it may not exist."""
+    """Return where a file that ships stands, e.g. `ragstone.kernel.llm`, `prices.toml`; it may not exist."""
     # Not by importlib.resources: that import alone takes 5 ms of each command.
     package, *folders = room.split(".")
     return Path(str(sys.modules[package].__file__)).parent.joinpath(*folders, *names)
 
 
 def library_names(room: str, folder: str) -> list[str]:
-    """Return the names of the files in a folder of a room, e.g. `ragstone.kernel.judging` and `library`, sorted."""
+    """Return the names of the files in a folder of a room, sorted."""
     return sorted(file.stem for file in shipped(room, folder).glob(f"*{ENDING}"))
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 NONCE_SLOT = "nonce-of-the-row"
 UNBINDING = frozenset({"title", "description", "default"})
-# What OpenAI's, Anthropic's, Gemini's and vLLM's strict modes all take; tests/kernel/llm/strict_modes.toml says why.
+# What OpenAI's, Anthropic's, Gemini's and vLLM's strict modes all take: tests/kernel/llm/strict_modes.toml.
 KEYWORDS = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$ref", "$defs"}
     | {"description"}

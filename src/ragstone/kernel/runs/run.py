@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.features.blame.words import BlameSummary, read_blame, read_causes
 from ragstone.kernel.dataset.certifying.certificate import Certificate, Fit, fit
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.kernel.runs.blamed import BlameSummary, read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.summary import RunSummary, read_numbers
 from ragstone.kernel.tables import read_rows

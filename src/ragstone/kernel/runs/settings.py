@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.features.compare.values import SettingDifference
 from ragstone.kernel.errors import explaining
 
 Keys = Mapping[str, object]
@@ -25,6 +24,20 @@ OF_MODEL = (
 )
 OF_ANSWER = ("temperature", "top_p", "max_tokens")
 OF_MEANING = ("percentile", "embedder")  # keys of [chunk] that its method `semantic` alone reads
+
+
+class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that two runs do not share, in words; None where it is not set.
+
+    name: as ragstone.toml has it (`[retrieve] k`), or what the manifest adds (`documents`, `judges`,
+    `Ragstone`). decides: whether it can move a score that is compared; other judges, and more questions,
+    cannot.
+    """
+
+    name: str
+    a: str | None
+    b: str | None
+    decides: bool
 
 
 class JudgeVersion(msgspec.Struct, frozen=True, kw_only=True):

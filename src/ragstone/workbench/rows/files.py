@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.features.blame.words import BLAME, CAUSES
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.runs.asked import CALLS_FILE
+from ragstone.kernel.runs.blamed import BLAME, CAUSES
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import partial_path, read_rows, write_rows
 from ragstone.kernel.version import __version__

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import numpy as np
 
-from ragstone.features.blame.words import read_blame, read_causes
 from ragstone.kernel.errors import explaining, optional_package
 from ragstone.kernel.records import STATUSES, Ranking, Status, alternatives
 from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.embedded import LineView
 from ragstone.kernel.runs.joining import first_rank, preview, worst_rank
 from ragstone.kernel.tables.private import make_folder

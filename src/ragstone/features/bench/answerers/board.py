@@ -28,7 +28,6 @@ from ragstone.features.bench.answerers.values import (
     TagTable,
 )
 from ragstone.features.bench.judges.values import LeftOutCell
-from ragstone.features.bench.retrievers.paired import as_family, exchanged
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError, nearest
@@ -37,6 +36,7 @@ from ragstone.kernel.records import Question
 from ragstone.kernel.retrieval.summary import MOST_VALUES
 from ragstone.kernel.runs.breakdown import FEWEST
 from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics.families import as_family, exchanged
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests
 from ragstone.kernel.systems.conditions import Missing, Passages, missing_under
 

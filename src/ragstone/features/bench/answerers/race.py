@@ -33,11 +33,11 @@ from ragstone.features.bench.answerers.values import (
     Saved,
     StoppedConfiguration,
 )
-from ragstone.features.bench.retrievers.paired import as_family
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Answer, Judgement, Question
+from ragstone.kernel.statistics.families import as_family
 from ragstone.kernel.statistics.sequences import BETS, log_capitals, log_evidence, sequence_interval
 
 FIRST_ROUND = 10

@@ -18,8 +18,8 @@ from ragstone.features.bench.judges.values import (
     Price,
     WorthAsking,
 )
-from ragstone.features.bench.retrievers.paired import exchanged
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.statistics.families import exchanged
 
 
 def choose(board: JudgeBoard) -> JudgeChoice:

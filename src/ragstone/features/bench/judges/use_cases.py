@@ -15,12 +15,12 @@ from ragstone.features.bench.judges.orders import (
 )
 from ragstone.features.bench.judges.values import JudgeBoard
 from ragstone.features.bench.judges.words import BENCH, read_judge_bench
-from ragstone.features.bench.retrievers.paired import OPPOSITE
 from ragstone.kernel.agreement.pairing import human_scores
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.statistics import Estimate, kendall_tau
+from ragstone.kernel.statistics.families import OPPOSITE
 from ragstone.kernel.statistics.paired import Verdict
 from ragstone.kernel.tables import read_rows
 

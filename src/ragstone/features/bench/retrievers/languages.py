@@ -13,10 +13,11 @@ from ragstone.features.bench.retrievers.language_values import (
     LanguageVerdict,
     StudyArm,
 )
-from ragstone.features.bench.retrievers.paired import as_family, compare_rankings
+from ragstone.features.bench.retrievers.paired import compare_rankings
 from ragstone.kernel.records import Question, Ranking
 from ragstone.kernel.retrieval.evaluate import QueryMeasures, mean_measures, measure_cut
 from ragstone.kernel.retrieval.relevance import relevant_documents
+from ragstone.kernel.statistics.families import as_family
 
 MEASURE = "mrr"  # what the verdict is by: unlike recall it sees every place
 Indexes = Mapping[str, Sequence[Ranking]]

@@ -1,0 +1,61 @@
+"""What a run's report shows of blame: the component behind most lost points, the shares, the causes."""
+
+from collections.abc import Sequence
+
+from ragstone.features.blame.words import (
+    blame_blocks,
+    outcome,
+    share_range,
+    shares_table,
+    shown_shares,
+    worth,
+)
+from ragstone.kernel.document.blocks import Block, Figure, Heading, HeadlineFinding, Paragraph
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.errors import plural
+from ragstone.kernel.runs.blamed import BlameSummary
+from ragstone.kernel.runs.causes import Caused, SystemBlame
+
+SHOWN_FIGURES = 3
+
+
+def finding(blamed: BlameSummary) -> HeadlineFinding | None:
+    """Return the component that has to answer for most lost points, of each system; None without systems."""
+    if not blamed.systems:
+        return None
+    several = len(blamed.systems) > 1
+    shown = blamed.systems[:SHOWN_FIGURES]
+    sentences = [
+        f"{row.system}: {said}" if several else said
+        for row in shown
+        for said in (outcome(row), worth(row))
+        if said
+    ]
+    return HeadlineFinding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
+
+
+def _share_figure(row: SystemBlame, several: bool) -> Figure:
+    most = shown_shares(row)[0]
+    lost = row.n_lost + row.n_hidden
+    label = f"of the lost points: {most.component}" if lost else "points lost"
+    return Figure(
+        label=f"{row.system}: {label}" if several else label,
+        value=f"{count(most.n)} of {count(lost)}" if lost else "0",
+        interval=share_range(most) if lost else "",
+        rests_on=plural(row.n_counted, "question"),
+    )
+
+
+def blocks(blamed: BlameSummary, causes: Sequence[Caused]) -> list[Block]:
+    """Return each system's shares and causes, and the notes, for the page."""
+    return blame_blocks(blamed, causes)
+
+
+def brief_blocks(blamed: BlameSummary) -> list[Block]:
+    """Return what fits into a pull request: how many lost their point, and the shares."""
+    found: list[Block] = [Heading("Blame")]
+    for one in blamed.systems:
+        whose = f"{one.system}: of" if len(blamed.systems) > 1 else "Of"
+        lost = f"{whose} {plural(one.n_counted, 'counted question')}, {count(one.n_lost)} lost their point."
+        found += [Paragraph(lost), shares_table(one)]
+    return found
