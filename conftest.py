@@ -3,14 +3,17 @@
 import gc
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
-from tests.support.fake_openai import FakeOpenAI
+from tests.support.browser import Tab, close_browser, opened_tab
+from tests.support.fake_openai import FakeOpenAI, serving
+from tests.support.postgres import PostgresServer, serving_postgres
+from tests.support.ray import started_ray
 
+from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.records import Answer, Context, Label
 from ragstone.kernel.tables import write_rows
 
@@ -24,21 +27,10 @@ hypothesis.settings.load_profile("ragstone")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-ROOT = Path(__file__).parents[0]
+ROOT = Path(__file__).parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
-# With --import-mode=importlib pytest adds nothing to the path; helpers are imported as tests.support.NAME.
-# The tools of the agricultural assistant are imported as they are beside their ragstone.toml.
-for folder in (ROOT, ROOT / "examples" / "assistant"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-from tests.support.browser import Tab, close_browser, opened_tab  # noqa: E402
-from tests.support.fake_openai import serving  # noqa: E402
-from tests.support.postgres import PostgresServer, serving_postgres  # noqa: E402
-from tests.support.ray import started_ray  # noqa: E402
-
-from ragstone.kernel.llm.providers import providers  # noqa: E402
+pytest_plugins = ["tests.support.golden", "tests.support.tiny_run"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

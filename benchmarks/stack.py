@@ -49,7 +49,7 @@ from ragstone.kernel.statistics.correlation import spearman
 
 PACKAGE = Path(ragstone.__file__).parent
 LIBRARY = PACKAGE / "judging" / "library"
-SHOWN = ("console/starter_files/labelled.jsonl", "agreement/suite/rows.jsonl")
+SHOWN = ("features/new/starter_files/labelled.jsonl", "features/bench/suite/rows.jsonl")
 MEMBERS = ("match", "focus", "no_refusal")
 BESIDE = ("containment", "coverage", "match")
 # What right_or_ask asks: a model that gives the probabilities of tokens, and one that gives none.

@@ -26,7 +26,7 @@ def asked_for() -> dict[str, set[str]]:
     for extra, wanted in extras.items():
         for name in (re.split(r"[^\w-]", each)[0] for each in wanted if extra != "dev"):
             found.setdefault(name, set()).add(extra)
-    del found["ragstone"]
+    del found["ragstone"], found["ragstone-assistant"]  # ours
     return found
 
 

@@ -72,7 +72,8 @@ def is_there(text: str, module: str) -> bool:
             if not (mistake.name or "").startswith("ragstone"):
                 raise
             continue
-        return not name or hasattr(found, name)
+        if not name or hasattr(found, name):
+            return True
     return False
 
 

@@ -13,7 +13,7 @@ from tests.features.bench.judges.test_words import bench as judge_bench
 from tests.features.bench.retrievers.test_language_words import study
 from tests.features.bench.retrievers.test_words import bench
 from tests.features.build.test_certificate import evil_build
-from tests.report import conftest as tiny
+from tests.support import tiny_run as tiny
 from tests.support.browser import opened_tab
 from tests.support.builds import build_of, ten
 from tests.support.golden import check_golden

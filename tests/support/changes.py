@@ -118,7 +118,7 @@ TRIED: dict[str, Change] = {
     "kernel.corpus.readers.pdf.rows:clean": Change(
         rows.clean, _planted(CONTROL, r"[\ufb00-\ufefc\uf0b7]+", "\\d ?\u2044 ?\\d")
     ),
-    "errors:harmless": Change(harmless, _planted(CONTROL)),
+    "kernel.errors:harmless": Change(harmless, _planted(CONTROL)),
     "features.judge.words:_short": Change(lambda text: judged._short(text, len(text) + 9), _planted(CONTROL)),
     "ragstone_assistant.tools.plain_text:bounded": Change(
         lambda text: bounded(text, len(text) + 99),

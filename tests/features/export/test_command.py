@@ -1,5 +1,5 @@
 import pytest
-from tests.report import conftest as tiny
+from tests.support import tiny_run as tiny
 from tests.support.command import ragstone
 
 from ragstone.kernel.records import Answer

@@ -10,7 +10,7 @@ from ragstone.kernel.config import load_settings
 from ragstone.kernel.records import Document
 from ragstone.kernel.tables import read_rows
 
-STARTER = resources.files("ragstone.kernel.console") / "starter_files"
+STARTER = resources.files("ragstone.features.new") / "starter_files"
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ def _starting_text(kind: str) -> str:
 
 
 def _starter(name: str) -> str:
-    return shipped("ragstone.kernel.console", "starter_files", "judges", name).read_text("utf-8")
+    return shipped("ragstone.features.judges", "starter_files", name).read_text("utf-8")
 
 
 def _line(judge: "Judge") -> dict[str, object]:

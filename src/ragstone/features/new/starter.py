@@ -48,4 +48,4 @@ def starter_settings(model: str | None) -> str:
 
 
 def _starter_file(name: str) -> str:
-    return shipped("ragstone.kernel.console", "starter_files", name).read_text("utf-8")
+    return shipped("ragstone.features.new", "starter_files", name).read_text("utf-8")
