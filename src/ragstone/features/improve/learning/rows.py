@@ -16,7 +16,6 @@ from ragstone.features.improve.learning.values import (
     worths_of,
 )
 from ragstone.features.improve.values import Node, Scale, humans_of
-from ragstone.kernel.agreement.comparison import MAX_GRADES
 from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
@@ -27,7 +26,7 @@ from ragstone.kernel.judging.fitting import Flags
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.records import Answer, Judgement, Usage
-from ragstone.kernel.statistics import Codes, Floats
+from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats
 
 YES_NO = (0.0, 1.0)
 
