@@ -8,12 +8,12 @@ from tests.support.command import ragstone
 from tests.support.label_rows import judgement, label
 
 from ragstone.features.improve.command import score_mapping
+from ragstone.features.improve.pages import HowToRun, scale_of
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.mapping import parse_mapping, place_labels
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import read_rows
-from ragstone.workbench.develop_pages import HowToRun, scale_of
 
 READ = [
     (["0=0,1=100"], {}, {0: 0, 1: 100}),
