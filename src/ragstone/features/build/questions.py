@@ -30,10 +30,11 @@ from ragstone.kernel.config import BuildSection, Sampling, Settings, choose, loa
 from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
-from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.errors import ConfigError, ModelError, takes_rows
 from ragstone.kernel.llm import Ask, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.prompt import sampled
+from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.tag import Taggable
 
 SWEEPS = 4  # how often a document is asked, at most, until it has given what is wanted of it
@@ -225,6 +226,7 @@ ASSUMPTION = (
 )
 
 
+@takes_rows(documents=(Document, Chunk))
 def build_questions(
     documents: Sequence[Taggable],
     *,
