@@ -15,11 +15,11 @@ from ragstone.features.build.filling import (
     WritingTask,
     WritingTools,
     WrittenCandidates,
+    all_lost,
     built_of,
     count_accepted,
     criticise_candidate,
     fill,
-    lost_alike,
     sift_questions,
 )
 from ragstone.features.build.plan import Cut, Order, cut_passages, plan_orders, shuffled
@@ -148,7 +148,7 @@ async def _add_questions(
         accepted, written = _by_document(made)
         n_needed = declared.count - count_accepted(made)
         wanted = _wanted(most, accepted, document_ids, n_needed, declared, even=sweep < EVEN_SWEEPS)
-        if n_needed <= 0 or not wanted or lost_alike(made):
+        if n_needed <= 0 or not wanted or all_lost(made):
             break
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed, sample=sweep, written=written)
         made = await fill(made, _tasks(orders, tools), n_needed, tools.session, sift)
