@@ -114,9 +114,13 @@ def _kind(node: object, whole: _Whole, name: str, depth: int) -> Kind:
         return _chosen(choices)
     for union in ("anyOf", "oneOf"):
         if isinstance(node.get(union), list):
+            if len(node[union]) > MOST_CHOICES:
+                return ANYTHING
             return _together([_kind(one, whole, name, depth) for one in node[union]])
     declared = node.get("type")
     if isinstance(declared, list):
+        if len(declared) > MOST_CHOICES:
+            return ANYTHING
         return _together([_kind({**node, "type": one}, whole, name, depth) for one in declared])
     if declared == "array":
         inner: Any = _kind(node.get("items", {}), whole, name, depth)
