@@ -104,7 +104,8 @@ def _unforeseen(mistake: Exception) -> str:
     """Return what went wrong and where in the source, for a report of it."""
     place = traceback.extract_tb(mistake.__traceback__)[-1]
     what = f"{type(mistake).__name__}: {str(mistake)[:200]}"
-    return f"its reader failed with {what} ({Path(place.filename).name}, line {place.lineno}). That is a mistake of Ragstone's: report it, and read the rest meanwhile"
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"its reader failed with {what} ({where}). That is a mistake of Ragstone's: please report it"
 
 
 def _read_at_url(file: File, options: IngestOptions) -> list[Document | Skipped]:
