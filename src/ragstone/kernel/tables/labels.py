@@ -112,6 +112,7 @@ def words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
     counts = ", ".join(f"{word} ({n:,})" for word, n in words.items())
     return ColumnsError(
         f"{where}: labels are words: {counts}. Give the score of each on the judge's scale: "
-        f"{shlex.join(option)}.",
+        f"{shlex.join(option)} where the command takes it, `mapping` in [bench.judges], else numbers in the "
+        "file.",
         option if "?" not in scores.values() else [],
     )
