@@ -1,4 +1,4 @@
-"""Ragstone without the distribution of the assistant: the workbench is served, and what is absent is named."""
+"""Ragstone without the distribution of the assistant: the workbench is served, what is absent is named."""
 
 import re
 import signal

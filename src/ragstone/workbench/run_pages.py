@@ -58,6 +58,7 @@ from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.workbench.bare_files import shown_place
 from ragstone.workbench.opened_rows import conversations, opened_in, text_of
+from ragstone.workbench.reports import reports_of
 
 BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
     "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
@@ -184,18 +185,21 @@ def calls(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> CallsShown
 
 
 @get("/runs/{index:int}/{name:str}/report.html", sync_to_thread=True)
-def report(folder: RunFolder) -> Response[str]:
+def report(app: AtApp, folder: RunFolder) -> Response[str]:
     """Give the report as one file, which opens anywhere; made from the files as they are now."""
+    html = app.part(reports_of).html_of(folder, _report_html)
+    headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
+    return Response(html, media_type="text/html", headers=headers)
+
+
+def _report_html(folder: Path) -> str:
     kind = kind_of_bench({file.name for file in folder.iterdir()})
     judgements = rows_file(folder, "judgements")
     if kind:
-        html = render_page(BENCHES[kind](folder))
-    elif judgements and not (folder / "summary.json").is_file():
-        html = render_run(bare_run(judgements, rows_file(folder, "answers")))
-    else:
-        html = render_run(read_run(folder), read_asked(folder))
-    headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
-    return Response(html, media_type="text/html", headers=headers)
+        return render_page(BENCHES[kind](folder))
+    if judgements and not (folder / "summary.json").is_file():
+        return render_run(bare_run(judgements, rows_file(folder, "answers")))
+    return render_run(read_run(folder), read_asked(folder))
 
 
 def told_columns(app: AppState, folder: Path) -> list[ColumnView]:

@@ -81,7 +81,9 @@ def _task(app: AppState, file: JudgeFile, settings: Settings, data: HowToLearn) 
         methods=data.methods,
         yes_from=number_in(data.yes_from, "yes from") if data.yes_from.strip() else None,
     )
-    task = learning_task(run, open_set(settings, data.labels), app.part(development_of))
+    task = learning_task(
+        run, open_set(settings, data.labels, run.development.scale.words), app.part(development_of)
+    )
     check_model(task.file.judge, settings)
     return task
 
