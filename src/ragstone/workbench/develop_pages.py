@@ -37,6 +37,7 @@ from ragstone.features.improve.values import CAUTION, SEVERAL, Development, Look
 from ragstone.features.judges.testing import prompts_of
 from ragstone.kernel.agreement.mapping import parse_mapping
 from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
@@ -45,7 +46,6 @@ from ragstone.kernel.judging.leaves import asks_default
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.providers import providers
-from ragstone.kernel.runs.wording import forecast_lines
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
 from ragstone.workbench.frame import OWNER, AtPerson, page
