@@ -1,42 +1,20 @@
 """What a command would ask of models: its stages, run on a sample of its rows, and nobody is asked."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import TypeVar
 
-from ragstone.kernel.config import Settings
-from ragstone.kernel.engine.session import Session, forecast_of
+from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import read_no_answer
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.records import Answer
-from ragstone.kernel.stages.given import sheet_rows
 from ragstone.kernel.stages.judge import judge_rows
 
 # Rows of each file that are looked at, of questions evenly spaced; each stands for those passed over.
 SAMPLE = 2000
 
-Rows = Callable[[], Iterator[Answer]]
+Rows = Callable[[], Iterable[Answer]]
 RowT = TypeVar("RowT")
-
-
-def forecast_judging(
-    sheet: Path | Sequence[Path],
-    judges: Sequence[Judge],
-    settings: Settings,
-    *,
-    questions: Path | None = None,
-    limit: int | None = None,
-    each_turn: bool = False,
-) -> Forecast:
-    """Return what judging a file would ask. Raises what judge_sheet raises before it makes a call."""
-
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        rows = sheet_rows(sheet, questions, limit, bare=read_no_answer(judges), each_turn=each_turn)
-        await hear_judging(rows, judges, session, forecaster)
-
-    return forecast_of(settings, work)
 
 
 async def hear_judging(rows: Rows, judges: Sequence[Judge], session: Session, forecaster: Forecaster) -> None:
