@@ -1,4 +1,4 @@
-"""A sheet is read once, however often its rows are looked through, and most of a large one is not in memory."""
+"""A sheet is read once, however often its rows are looked through; most of a large one is not in memory."""
 
 import datetime
 from pathlib import Path

@@ -81,7 +81,6 @@ def judge(
         run_folder_of,
         unread_notes,
     )
-    from ragstone.features.judge.run_folder import judge_to_run
     from ragstone.features.judge.sheet import AnswerSheet
     from ragstone.kernel.config import choose
     from ragstone.kernel.judging.leaves import read_no_answer
@@ -95,9 +94,13 @@ def judge(
     force = asking.force or (folder is None and judges_again(str(output), sheet, chosen, settings))
     asking = asking._replace(force=force)
     asking.tell_forecast(
-        lambda: forecast_judging(sheet, chosen, settings), *([] if folder else [str(output)])
+        lambda: forecast_judging(sheet, chosen, settings),
+        *([] if folder else [str(output)]),
+        free=not any(judge.needs_model for judge in chosen),
     )
     if folder:
+        from ragstone.features.judge.run_folder import judge_to_run
+
         summary = judge_to_run(
             sheet, folder, chosen, settings, how=asking.session, force=force, bounds=bounds
         )

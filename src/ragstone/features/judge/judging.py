@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,7 +22,6 @@ from ragstone.kernel.judging.conversation import TURN
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.judging.leaves import asks_default, members_of
 from ragstone.kernel.judging.savings import CascadeTally
-from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.forecasting import hear_judging
@@ -34,6 +34,9 @@ from ragstone.kernel.tables.names import accepted_names
 from ragstone.kernel.tables.proposals import PASSAGE, could_hold
 from ragstone.kernel.tables.reading import columns_in
 from ragstone.kernel.tables.storage import Place, is_shards, local_path, url_of
+
+if TYPE_CHECKING:
+    from ragstone.kernel.llm.forecast import Forecast
 
 # What may be missed of a sheet: the field of the longest texts first.
 FIELDS = ("contexts", "reference", "question")
@@ -110,7 +113,7 @@ def judge_sheet(
     return run_sync(work())
 
 
-def forecast_judging(sheet: AnswerSheet, judges: Sequence[Judge], settings: Settings) -> Forecast:
+def forecast_judging(sheet: AnswerSheet, judges: Sequence[Judge], settings: Settings) -> "Forecast":
     """Return what judging a sheet would ask. Raises what judge_sheet raises before it makes a call."""
     return forecast_of(settings, functools.partial(hear_judging, lambda: sheet, judges))
 

@@ -36,8 +36,18 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
     """
     model = model or session.settings.judge.model
     asking = [judge.name for judge in judges if asks_default(judge)]
-    embed, retrieve = _embedder(session, judges), _retriever(session, judges)
     members = members_of(judges)
+    embed: EmbedSoon | None = None
+    retrieve: Retrieve | None = None
+    inner = [leaf for judge in judges for leaf, _model in leaves(judge)]
+    if any(leaf.needs_embedder for leaf in inner):
+        from ragstone.kernel.embedding.gathering import Gathered
+
+        embed = Gathered(session.embedder(session.settings.retrieve.embedder))
+    if any(leaf.needs_retriever for leaf in inner):  # documents are read and indexed when it is first called
+        from ragstone.kernel.stages.passages import open_retriever
+
+        retrieve = open_retriever(session)
     if not asking and not members:
         return JudgeContext(embed=embed, retrieve=retrieve)
     if asking and model is None:
@@ -54,27 +64,6 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
         retrieve=retrieve,
         context_tokens=session.models.context_tokens,
     )
-
-
-def _embedder(session: Session, judges: Sequence[Judge]) -> "EmbedSoon | None":
-    """Return what embeds texts for judges of similarity; None where there is none."""
-    if not any(leaf.needs_embedder for judge in judges for leaf, _model in leaves(judge)):
-        return None
-    from ragstone.kernel.embedding.gathering import Gathered
-
-    return Gathered(session.embedder(session.settings.retrieve.embedder))
-
-
-def _retriever(session: Session, judges: Sequence[Judge]) -> Retrieve | None:
-    """Return what looks passages up in the documents of the settings; None where no judge does.
-
-    The documents are read and indexed when it is first called.
-    """
-    if not any(leaf.needs_retriever for judge in judges for leaf, _model in leaves(judge)):
-        return None
-    from ragstone.kernel.stages.passages import open_retriever
-
-    return open_retriever(session)
 
 
 Rows = Callable[[], Iterable[Answer]]
@@ -233,7 +222,7 @@ async def _judge_rows(
             )
             for group in groups:
                 rows = rows_of_group(group, answers())
-                results.append(map_in_order(functools.partial(here, group), rows, session.models.stop))
+                results.append(map_in_order(functools.partial(here, group), rows, session.stop))
         for group, n, judged in zip(groups, counts, results, strict=True):
             name = " + ".join(judge.name for judge in group)
             with session.progress(f"judge {name}", n, session.state) as advance:
@@ -279,20 +268,17 @@ def load_judges(names: Iterable[AnyJudge]) -> list[Judge]:
         raise ConfigError(f"judges: give a list, though of one: [{alone!r}]")
     judges: dict[str, Judge] = {}
     for name in names:
-        judge = _loaded(name)
+        if isinstance(name, Judge):
+            judge = load_members(name, name.name)
+        elif isinstance(name, str | Path):
+            judge = load_judge(name)
+        else:
+            from ragstone.kernel.judging.function.judge import judge_of  # most judges are files
+
+            judge = judge_of(name)
         if judges.setdefault(judge.name, judge) != judge:
             raise ConfigError(
                 f"two different judges are named {judge.name!r}, and their scores could not be told apart. "
                 "Give one of the files another `name`."
             )
     return list(judges.values())
-
-
-def _loaded(name: AnyJudge) -> Judge:
-    if isinstance(name, Judge):
-        return load_members(name, name.name)
-    if isinstance(name, str | Path):
-        return load_judge(name)
-    from ragstone.kernel.judging.function.judge import judge_of  # most judges are files
-
-    return judge_of(name)
