@@ -20,6 +20,7 @@ from ragstone.workbench.jobs import JudgeRuns
 from ragstone.workbench.monitor_routes import MonitorPages
 from ragstone.workbench.passwords import Attempts
 from ragstone.workbench.queues import OpenQueue, Queues
+from ragstone.workbench.reports import Reports
 from ragstone.workbench.reviews import OpenReview, Reviews
 from ragstone.workbench.rows.indexing import RowIndexes
 from ragstone.workbench.runs import Runs
@@ -32,7 +33,7 @@ class Workbench:
 
     indexes: of the rows of runs. traces: folders and files of them. monitor: its pages. accounts: None where
     only this machine reaches it. attempts: to log in. log: who did what. jobs: of judges in development, and
-    of prompts that are tried. most_bytes: of a request. now: seconds since 1970.
+    of prompts that are tried. reports: of whole runs. most_bytes: of a request. now: seconds since 1970.
     """
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
@@ -55,6 +56,7 @@ class Workbench:
         self.development = DevelopmentStore(settings)
         self.jobs = JudgeRuns()
         self.trials = Trials()
+        self.reports = Reports()
 
     def close(self) -> None:
         """Close what is open at the end of the application."""

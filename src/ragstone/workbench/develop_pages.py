@@ -35,7 +35,7 @@ from ragstone.features.improve.learning.words import learning_document
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.features.judges.testing import prompts_of
-from ragstone.kernel.agreement.mapping import parse_mapping
+from ragstone.kernel.agreement.mapping import read_mapping
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.document.html import render_blocks
@@ -446,14 +446,10 @@ def look(
 
 
 def scale_of(asked: HowToRun) -> Scale:
-    """Return how scores meet labels. Raises ConfigError for what is not a number."""
-    words, mapping = parse_mapping([asked.mapping] if asked.mapping.strip() else [], "mapping")
-    if words:
-        raise ConfigError(
-            f"mapping: the label {next(iter(words))!r} is a word. Labels are numbers, e.g. 1=0, 5=1."
-        )
+    """Return how scores meet labels. Raises ConfigError for what is none."""
+    words, mapping = read_mapping([asked.mapping] if asked.mapping.strip() else [], "mapping")
     threshold = number_in(asked.threshold, "threshold") if asked.threshold.strip() else None
-    return Scale(threshold=threshold, mapping=mapping or None)
+    return Scale(threshold=threshold, mapping=mapping, words=words)
 
 
 def number_in(text: str, what: str) -> float:
@@ -517,9 +513,10 @@ def _task(
     bench: Workbench, judge: Judge, before: Judge | None, settings: Settings, data: HowToRun
 ) -> DevelopmentTask:
     check_model(judge, settings)
-    labelled = open_set(settings, data.labels)
+    scale = scale_of(data)
+    labelled = open_set(settings, data.labels, scale.words)
     parts = bench.development.split(labelled)
-    return DevelopmentTask(draft=judge, before=before, labelled=labelled, parts=parts, scale=scale_of(data))
+    return DevelopmentTask(draft=judge, before=before, labelled=labelled, parts=parts, scale=scale)
 
 
 def line_in(words: str) -> int | None:

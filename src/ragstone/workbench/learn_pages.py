@@ -78,7 +78,7 @@ def _task(bench: Workbench, file: JudgeFile, settings: Settings, data: HowToLear
         methods=data.methods,
         yes_from=number_in(data.yes_from, "yes from") if data.yes_from.strip() else None,
     )
-    task = learning_task(run, open_set(settings, data.labels), bench.development)
+    task = learning_task(run, open_set(settings, data.labels, run.development.scale.words), bench.development)
     check_model(task.file.judge, settings)
     return task
 

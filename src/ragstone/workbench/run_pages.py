@@ -176,18 +176,21 @@ def calls(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> Ca
 
 
 @get("/runs/{index:int}/{name:str}/report.html", sync_to_thread=True)
-def report(folder: RunFolder) -> Response[str]:
+def report(bench: AtWorkbench, folder: RunFolder) -> Response[str]:
     """Give the report as one file, which opens anywhere; made from the files as they are now."""
+    html = bench.reports.html_of(folder, _report_html)
+    headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
+    return Response(html, media_type="text/html", headers=headers)
+
+
+def _report_html(folder: Path) -> str:
     kind = kind_of_bench({file.name for file in folder.iterdir()})
     judgements = rows_file(folder, "judgements")
     if kind:
-        html = render_page(BENCHES[kind](folder))
-    elif judgements and not (folder / "summary.json").is_file():
-        html = render_run(bare_run(judgements, rows_file(folder, "answers")))
-    else:
-        html = render_run(read_run(folder), read_asked(folder))
-    headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
-    return Response(html, media_type="text/html", headers=headers)
+        return render_page(BENCHES[kind](folder))
+    if judgements and not (folder / "summary.json").is_file():
+        return render_run(bare_run(judgements, rows_file(folder, "answers")))
+    return render_run(read_run(folder), read_asked(folder))
 
 
 def told_columns(bench: Workbench, folder: Path) -> list[ColumnView]:
