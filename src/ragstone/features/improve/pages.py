@@ -39,6 +39,7 @@ from ragstone.features.judges.testing import prompts_of
 from ragstone.features.judges.versions import versions
 from ragstone.kernel.agreement.mapping import read_mapping
 from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
@@ -47,7 +48,6 @@ from ragstone.kernel.judging.leaves import asks_default
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.providers import providers
-from ragstone.kernel.runs.wording import forecast_lines
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, Life
 from ragstone.kernel.serve.requests import AnyRequest
