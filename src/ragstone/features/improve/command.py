@@ -12,6 +12,7 @@ from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
 
 if TYPE_CHECKING:
     from ragstone.features.improve.developing import DevelopmentRun, TestLook
+    from ragstone.features.improve.values import Scale
 
 
 Draft = Annotated[Path, typer.Argument(help="The judge's file: the draft, as it is now.")]
@@ -29,7 +30,8 @@ Threshold = Annotated[
 Mapping = Annotated[
     list[str] | None,
     typer.Option(
-        "--map", help="LABEL=SCORE, e.g. 1=0,5=100: what labels stand for; between two lies the rest."
+        "--map",
+        help="LABEL=SCORE, e.g. good=1,bad=0 or 1=0,5=100: what labels stand for; between two lies the rest.",
     ),
 ]
 Freeze = Annotated[
@@ -68,7 +70,6 @@ def develop(
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl --freeze "a new scale"`
     """
     from ragstone.features.improve.developing import DevelopmentRun, forecast_run, take_look
-    from ragstone.features.improve.values import Scale
     from ragstone.kernel.config import choose
     from ragstone.kernel.errors import ConfigError
 
@@ -80,7 +81,7 @@ def develop(
         answers=answers,
         questions=questions,
         against=against,
-        scale=Scale(threshold=threshold, mapping=score_mapping(mapping)),
+        scale=score_scale(threshold, mapping),
         how=asking.session,
         settings=choose(asking.settings(), "judge", model=model),
     )
@@ -114,14 +115,10 @@ def _tell_look(look: "TestLook", *, json: bool) -> None:
     say(look.card.notes[0])
 
 
-def score_mapping(given: list[str] | None) -> dict[float, float] | None:
-    """Return LABEL=SCORE options as a dict. Raises ConfigError, also for labels that are words."""
-    from ragstone.kernel.agreement.mapping import parse_mapping
-    from ragstone.kernel.errors import ConfigError
+def score_scale(threshold: float | None, mapping: list[str] | None) -> "Scale":
+    """Return how labels meet scores, by the options --threshold and --map. Raises ConfigError."""
+    from ragstone.features.improve.values import Scale
+    from ragstone.kernel.agreement.mapping import read_mapping
 
-    words, numbers = parse_mapping(given or ())
-    if words:
-        raise ConfigError(
-            f"--map: the label {next(iter(words))!r} is a word. Here labels are numbers, e.g. 1=0.5."
-        )
-    return numbers or None
+    words, numbers = read_mapping(mapping or ())
+    return Scale(threshold=threshold, mapping=numbers, words=words)

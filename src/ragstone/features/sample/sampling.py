@@ -13,7 +13,7 @@ from ragstone.kernel.dataset.logs.gathering import LogCounts, LoggedQuestion, So
 from ragstone.kernel.dataset.logs.sampling import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.progress import Progress, State, silent
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.privacy.masking import OwnWords, mask_texts, own_words
 from ragstone.kernel.records import Answer, Context, Judgement, Question
@@ -55,6 +55,7 @@ class Sample(msgspec.Struct, frozen=True):
     summary: SampleSummary
 
 
+@takes_rows(judgements=Judgement)
 def sample_log(
     log: Path | str | Sequence[Path | str] | Sequence[Mapping[str, Any]],
     count: int = 200,
