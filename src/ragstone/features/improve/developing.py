@@ -41,7 +41,6 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
 from ragstone.kernel.errors import DataError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge, question_digest
-from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Judgement
@@ -101,7 +100,7 @@ class TestLook(msgspec.Struct, frozen=True, kw_only=True):
 def digest_of_judge(judge: Judge) -> str:
     """Return what a judge is told by in a log: by all that its file says, but version and `tuned_on`."""
     same = msgspec.structs.replace(judge, version=1, tuned_on=[])
-    return digest_of(msgspec.json.encode(every_key(same)).decode())
+    return digest_of(msgspec.json.encode(same.every_key()).decode())
 
 
 async def develop(task: DevelopmentTask, session: Session) -> Development:

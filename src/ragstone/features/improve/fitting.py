@@ -29,7 +29,6 @@ from ragstone.kernel.judging.fitting import (
     most_agreement,
     outcomes_of,
 )
-from ragstone.kernel.judging.leaves import asks_default
 from ragstone.kernel.judging.variant import placed_name
 from ragstone.kernel.judging.writing import judge_text
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Usage
@@ -147,7 +146,7 @@ def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judg
         names = " or ".join(repr(f"{given} by {model}") for model in sorted(found))
         raise ConfigError(f"the file holds judgements by {given} with several models. Write {names}.")
     [(model, rows)] = found.items()
-    named = model if asks_default(judge) and " + " not in model else None
+    named = model if judge.asks_default and " + " not in model else None
     member = Member(judge=placed_name(name if by else given), model=named, loaded=judge)
     return _JudgeRows(judge, member, rows)
 

@@ -19,8 +19,7 @@ from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forec
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge, MetricSummary, Tally
 from ragstone.kernel.judging.conversation import TURN
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
-from ragstone.kernel.judging.leaves import asks_default, members_of
+from ragstone.kernel.judging.fields import JOINT_SUFFIX, members_of
 from ragstone.kernel.judging.savings import CascadeTally
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.runs.summary import RunSummary
@@ -215,7 +214,7 @@ def judges_again(output: str, answers: Iterable[Answer], judges: Sequence[Judge]
         judge = by_name.get(row.judge.removesuffix(JOINT_SUFFIX))
         if judge is None:
             why = f"it holds judgements by {row.judge} too. Add --judge {row.judge}: nothing is asked twice"
-        elif row.model not in (NO_MODEL, settings.judge.model) and asks_default(judge):
+        elif row.model not in (NO_MODEL, settings.judge.model) and judge.asks_default:
             why = f"its judgements by {row.judge} were made with {row.model}. Add --model {row.model}"
         elif (row.question_id, row.system) not in answered:
             why = f"it holds judgements of answers that are not in the sheet, such as {row.question_id!r}"

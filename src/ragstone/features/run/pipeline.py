@@ -20,7 +20,7 @@ from ragstone.kernel.engine.progress_file import told_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge, question_clusters, summarise
-from ragstone.kernel.judging.leaves import members_of
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps

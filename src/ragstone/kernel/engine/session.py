@@ -154,7 +154,7 @@ class Session:
     def roles(self, members: Sequence[str] = ()) -> dict[str, str]:
         """Return what was opened: role -> model, as the ledger knows it.
 
-        members: models that members of juries and cascades name, see judging.leaves.members_of.
+        members: models that members of juries and cascades name, see judging.fields.members_of.
         """
         roles = {"answer": self.settings.answer.model, "judge": self.settings.judge.model}
         roles |= {

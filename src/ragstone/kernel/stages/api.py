@@ -11,7 +11,7 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, run_in_session
 from ragstone.kernel.errors import DataError, without_frames
 from ragstone.kernel.judging.conversation import every_reply
-from ragstone.kernel.judging.leaves import read_no_answer
+from ragstone.kernel.judging.fields import read_no_answer
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.stages.answer import answer_rows

@@ -11,7 +11,6 @@ from ragstone.kernel.config import AgreeSection, RetrieveSection, Settings
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
-from ragstone.kernel.judging.leaves import identities
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking
 from ragstone.kernel.runs.summary import Calls, RunSummary
@@ -181,7 +180,7 @@ def fitted_notes(
         f"The threshold of {one.name} was fitted with {one.fitted_with}, and {model} was asked, with which "
         "it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
         for judge in judges
-        for one in identities([judge])
+        for one in judge.identities()
         for name, model in asked
         if name == judge.name and not one.was_fitted_with(model)
     ]
