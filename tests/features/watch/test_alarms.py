@@ -279,3 +279,20 @@ def test_without_canaries_the_cause_is_not_known():
     found = cause_of(level(0.8), level(0.7), None)
     assert (found.cause, found.corrected) == ("unknown", None)
     assert "no canaries judged since" in found.says
+
+
+@pytest.mark.parametrize(
+    ("days_later", "cause"), [((0, 0), "application"), ((0, 1), "application"), ((0, 9), "unknown")]
+)
+def test_a_judge_that_scored_all_of_a_history_at_once_cannot_have_changed(days_later, cause):
+    judge = "faithfulness 1 m"
+    fell = [cell(at, 200, 160 if at < 30 else 120) for at in range(60)]
+    first, last = (on(200 + later) for later in days_later)
+    judged_on = {
+        ("faithfulness", judge): {on(at): (last, last) if at > 40 else (first, first) for at in range(61)}
+    }
+    [alarm] = alarms(fell, SECTION, known=JudgeEvidence(judged_on=judged_on), today=on(61))
+    assert alarm.cause == cause
+    unknown = {("faithfulness", judge): judged_on["faithfulness", judge] | {on(3): None}}
+    [alarm] = alarms(fell, SECTION, known=JudgeEvidence(judged_on=unknown), today=on(61))
+    assert alarm.cause == "unknown"

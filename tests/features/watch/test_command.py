@@ -184,3 +184,9 @@ def test_followed_until_ctrl_c_it_ends_with_what_there_is(tmp_path):
     assert "4 exchanges, 2026-01-01 to 2026-01-01" in out
     assert "1 row read: 1 new, 0 known already." in err
     assert "Traceback" not in err
+
+
+def test_judging_a_history_again_was_removed_and_says_what_stays(says):
+    ran = ragstone("watch", "--rejudge", "800")
+    assert ran.code == 2
+    says(ran.err)

@@ -16,14 +16,7 @@ import numpy as np
 
 from ragstone.features.watch.canaries import Canaries, JudgeChange, Shift, judge_changes, judge_shift
 from ragstone.features.watch.cells import DayCell
-from ragstone.features.watch.history import (
-    JudgedOn,
-    JudgedSpan,
-    RejudgedHistory,
-    history_shift,
-    judged_at_once,
-)
-from ragstone.features.watch.judged import LOG, cannot_drift
+from ragstone.features.watch.judged import LOG, JudgedOn, cannot_drift
 from ragstone.features.watch.streams import (
     Change,
     Level,
@@ -56,21 +49,17 @@ NO_JUDGE = Attribution(cause="application", says="measured in the log, not by a 
 
 
 class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of judges beside scores: frozen answers, a history judged again, days of judging."""
+    """What is known of judges beside scores: frozen answers, and when scores were made."""
 
     canaries: Canaries | None = None
-    history: RejudgedHistory | None = None
     judged_on: JudgedOn = {}
 
 
 NOTHING_KNOWN = JudgeEvidence()
-AGAIN = "answers of then and since, judged again,"
 
 
-def cause_of(
-    before: Level, after: Level, shift: Shift | None, answers: str = "frozen answers"
-) -> Attribution:
-    """Return what caused a change, by how far the judge moved on `answers` at the same time.
+def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
+    """Return what caused a change, by how far the judge moved on frozen answers at the same time.
 
     `judge`: the canaries moved the same way, beyond doubt (95 %), and what they leave is no change beyond
     doubt. `both`: they moved, and the application did. `application`: beyond doubt the judge does not
@@ -86,13 +75,13 @@ def cause_of(
         most = shift.high if moved > 0 else -shift.low
         if most < abs(moved) - math.hypot(before.half, after.half):
             return Attribution(
-                cause="application", says=f"the canaries agree: {shift.n} {answers} moved {words}"
+                cause="application", says=f"the canaries agree: {shift.n} frozen answers moved {words}"
             )
         return Attribution(
-            cause="unknown", says=f"{shift.n} {answers} are too few to tell if it is the judge: {words}"
+            cause="unknown", says=f"{shift.n} frozen answers are too few to tell if it is the judge: {words}"
         )
     corrected = _corrected(after, shift)
-    says = f"the judge changed: it scores {shift.n} {answers} {words}"
+    says = f"the judge changed: it scores {shift.n} frozen answers {words}"
     left = moved - shift.mean
     if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
         return Attribution(cause="judge", says=says, corrected=corrected)
@@ -286,25 +275,31 @@ def _cause(
         return None, NO_JUDGE
     if cannot_drift(stream.judge):
         return None, NO_DRIFT
-    day = judged_at_once(known.judged_on, stream, change.begin, end)
+    day = _judged_at_once(known.judged_on, stream, change.begin, end)
     if day is not None:
         says = f"the judge had no time to change: it scored all of these days within one, up to {day}"
         return None, Attribution(cause="application", says=says)
     since, compared = stream.day(change.at), stream.day(change.begin)
-    spans = [
-        JudgedSpan(judge=stream.judge, begin=compared, end=since),
-        JudgedSpan(judge=stream.judge, begin=since, end=None if end is None else stream.day(end)),
-    ]
     shift = (
         judge_shift(known.canaries, since, [stream.judge], compared).get(stream.metric)
         if known.canaries
         else None
     )
-    found = cause_of(before, after, shift)
-    again = history_shift(known.history, stream.metric, *spans) if known.history else None
-    if found.cause != "unknown" or again is None:
-        return shift, found
-    return again, cause_of(before, after, again, AGAIN)
+    return shift, cause_of(before, after, shift)
+
+
+def _judged_at_once(judged_on: JudgedOn, stream: Stream, begin: int, end: int | None) -> date | None:
+    """Return the day by whose end all scores of these days of a stream were made within a day.
+
+    None where they were not, or nobody knows. Shares of labels were made with their metric.
+    """
+    known = judged_on.get((stream.metric.partition("=")[0], stream.judge), {})
+    scored = np.flatnonzero(stream.sums[begin:end, N]) + begin
+    spans = [known.get(stream.day(int(at))) for at in scored]
+    if not spans or any(span is None for span in spans):
+        return None
+    first, last = (pick(span[at] for span in spans if span) for at, pick in ((0, min), (1, max)))
+    return last if (last - first).days <= 1 else None
 
 
 def _undoes(later: Alarm, alarm: Alarm) -> bool:
@@ -337,14 +332,7 @@ def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
     fixed = any(map(cannot_drift, judges))  # such a judge is asked about no canary, so none compares the two
     canaries = None if fixed else known.canaries
     shift = judge_shift(canaries, new.first, judges, old.first).get(new.metric) if canaries else None
-    answers = "frozen answers"
-    if shift is None and known.history:
-        spans = (
-            JudgedSpan(judge=old.judge, begin=old.first, end=new.first),
-            JudgedSpan(judge=new.judge, begin=new.first),
-        )
-        shift, answers = history_shift(known.history, new.metric, *spans), AGAIN
-    found = cause_of(before, after, shift, answers)
+    found = cause_of(before, after, shift)
     moved = found.says if shift else "unknown how much that changes scores: no canaries by both"
     return Alarm(
         metric=new.metric,

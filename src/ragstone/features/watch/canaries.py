@@ -36,8 +36,7 @@ _MOST = 700.0  # the log of a number that a float still holds
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
     """How far later scores lie from earlier ones of the same answers, from -1 to 1, with a 95 % interval.
 
-    first: the mean of the earlier ones. n: answers that have both. before, after: rounds; of a history (see
-    history.py), answers of either side.
+    first: the mean of the earlier ones. n: answers that have both. before, after: rounds.
     """
 
     mean: float

@@ -6,11 +6,9 @@ from datetime import date
 import msgspec
 
 from ragstone.features.watch.alarms import Alarm, alarm_line, mean_words
-from ragstone.features.watch.canaries import Shift
 from ragstone.features.watch.cells import TrendPoint
 from ragstone.features.watch.charts import FIRST
 from ragstone.features.watch.gaps import Gap
-from ragstone.features.watch.history import Movement, PeriodDrift, moved_words
 from ragstone.features.watch.judged import LOG, PEOPLE, cannot_drift
 from ragstone.features.watch.look import RECENT_DAYS, Look, MetricRow
 from ragstone.features.watch.use import use_words
@@ -95,7 +93,6 @@ def monitor_document(look: Look, *, served: str = "", back: Link | None = None) 
             _alarm_table(look.alarms)
             if look.alarms
             else Paragraph(" ".join(told(answers["alarms"])), prose=True, where="page"),
-            *_drifts(look),
             *_courses(look),
             Heading("All metrics", anchor="good"),
             *_metrics(look),
@@ -144,43 +141,6 @@ def _alarm_table(alarms: Sequence[Alarm]) -> Table:
         (Column("Application or judge?", text=True), cause_words),
     ]
     return table_of("Alarms", reversed(alarms), columns, kind="wide alarms", where="page")
-
-
-def _drifts(look: Look) -> list[Block]:
-    """Return what judging a history again tells of the judge and the application, period by period."""
-    if look.history is None:
-        return []
-    held, doubled = look.history, len({(one.metric, one.judge) for one in look.drifts})
-    several = doubled > len({one.metric for one in look.drifts})
-
-    def moved(one: PeriodDrift, part: Shift | Movement | None, more: str, less: str) -> str:
-        first = next(other for other in look.drifts if other.metric == one.metric)
-        return "(the first days)" if one is first else moved_words(part, more, less)
-
-    columns: list[Made[PeriodDrift]] = [
-        (Column("Metric", text=True), lambda one: Cell(one.metric, one.judge if several else "")),
-        (Column("Days", text=True), lambda one: f"{one.first} to {one.last}"),
-        (Column("Scores of then", short="then"), lambda one: f"{one.then.mean:.3f}"),
-        (Column("Judged again", short="again"), lambda one: count(one.n)),
-        (
-            Column("The judge moved", short="the judge", text=True),
-            lambda one: moved(one, one.by_judge, "higher", "lower"),
-        ),
-        (
-            Column("The application, after that", short="the application", text=True),
-            lambda one: moved(one, one.by_application, "rose", "fell"),
-        ),
-    ]
-    failed = f" {plural(held.failed, 'score')} of then could not be compared." if held.failed else ""
-    lead = (
-        f"{plural(held.n, 'exchange')} of all days were judged again on {day_of(held.judged)}. Each period "
-        "is compared with the first of its metric. Intervals are at 95 %, each by itself." + failed
-    )
-    return [
-        Heading("The judge or the application", anchor="drift"),
-        Paragraph(lead, prose=True),
-        table_of("The judge or the application", look.drifts, columns),
-    ]
 
 
 def _courses(look: Look) -> list[Block]:

@@ -4,7 +4,7 @@
 
 import datetime
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -139,8 +139,25 @@ SCORED = PLACES["scored"]
 _PASSING = ",".join(str(PLACES[status]) for status in PASSING)
 
 
-UNKNOWN_DAY = 0
+_UNKNOWN_DAY = 0
 """What stands for the day of judging where nobody knows it."""
+
+JudgedOn = Mapping[tuple[str, str], Mapping[datetime.date, tuple[datetime.date, datetime.date] | None]]
+"""Metric and judge, as cells name it -> the day of exchanges -> the first and the last day on which these
+were judged; None where nobody knows."""
+
+
+def read_judged_on(db: sqlite3.Connection) -> JudgedOn:
+    """Return when scores were made, see JudgedOn; of a store of an earlier version nothing is known."""
+    judged_on: dict[tuple[str, str], dict[datetime.date, tuple[datetime.date, datetime.date] | None]] = {}
+    date_of = datetime.date.fromordinal
+    for day, first, last, judge, version, model, metric in db.execute(
+        "SELECT o.day, o.first, o.last, m.judge, m.version, m.model, m.metric FROM judged_on o"
+        " JOIN measures m ON m.n = o.measure"
+    ):
+        days = judged_on.setdefault((metric, judge_of(judge, version, model)), {})
+        days[date_of(day)] = None if first == _UNKNOWN_DAY else (date_of(first), date_of(last))
+    return judged_on
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -240,7 +257,7 @@ class Scores:
 
     def _date(self, pairs: Iterable[tuple[int, int]], on: datetime.date | None) -> None:
         """Note of the days of exchanges when a measure has scored them."""
-        day = on.toordinal() if on else UNKNOWN_DAY
+        day = on.toordinal() if on else _UNKNOWN_DAY
         self._db.execute(
             "INSERT INTO judged_on SELECT DISTINCT e.day, json_extract(p.value, '$[1]'), ?, ?"
             " FROM json_each(?) p JOIN exchanges e ON e.n = json_extract(p.value, '$[0]')"

@@ -41,8 +41,6 @@ def judged_line(summary: WatchSummary) -> str:
         )
     if summary.canaries:
         parts.append("canaries judged again")
-    if summary.rejudged:
-        parts.append(f"{plural(summary.rejudged, 'exchange')} of all days judged again")
     if summary.cut_off:
         parts.append("today's budget is spent: the rest is judged on a later day")
     return "; ".join(parts) + "."

@@ -12,7 +12,6 @@ from ragstone.features.watch.alarms import NOTHING_KNOWN, Alarm, JudgeEvidence, 
 from ragstone.features.watch.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.features.watch.charts import drawn_metrics, metric_charts, tag_panels, use_charts
 from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
-from ragstone.features.watch.history import PeriodDrift, RejudgedHistory, period_drifts
 from ragstone.features.watch.judged import PEOPLE
 from ragstone.features.watch.reading import ReadCounts
 from ragstone.features.watch.showing import StoredExchange, shown
@@ -138,7 +137,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
-    history: that was judged again; drifts: what that tells of judge and application, by metric and time.
     """
 
     today: date
@@ -147,8 +145,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[MetricRow]
     alarms: list[Alarm]
     rounds: tuple[int, int] | None
-    history: RejudgedHistory | None
-    drifts: list[PeriodDrift]
     wants_canaries: bool
     baseline_days: int
     spent: tuple[int, int, float | None]
@@ -199,8 +195,6 @@ def look_at(
         rows=_rows(held.metrics, cells, since, cards),
         alarms=raised,
         rounds=(len(frozen.answers), len(frozen.rounds)) if (frozen := known.canaries) else None,
-        history=known.history,
-        drifts=period_drifts(known.history, cells) if known.history else [],
         wants_canaries=bool(section.canaries),
         baseline_days=section.baseline_days,
         spent=store_spent(store, today),
@@ -257,9 +251,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     judged: exchanges that all judges have judged now. given: judgements made elsewhere that found their
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
-    canaries: whether they were judged again now. rejudged: exchanges of the history that were judged again
-    now; drifts: what that tells, by metric and time. gaps: those that were found last; use: how
-    much the application was used, and what that took; page: where the page is.
+    canaries: whether they were judged again now. gaps: those that were found last; use: how much the
+    application was used, and what that took; page: where the page is.
     """
 
     store: str
@@ -273,8 +266,6 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
     alarms: list[Alarm]
     canaries: bool = False
-    rejudged: int = 0
-    drifts: list[PeriodDrift] = []
     gaps: KeptGaps | None = None
     use: ApplicationUse | None = None
     page: str | None = None

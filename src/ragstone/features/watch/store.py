@@ -23,15 +23,16 @@ from ragstone.features.watch.cells import (
     read_overview,
     refresh_cells,
 )
-from ragstone.features.watch.history import JudgedOn, RejudgePool, read_judged_on, read_pool
 from ragstone.features.watch.judged import (
     Due,
+    JudgedOn,
     Scores,
     StoredScore,
     count_due,
     due,
     due_numbers,
     left_of,
+    read_judged_on,
     spend,
 )
 from ragstone.features.watch.logged import Feedback, Logged
@@ -321,14 +322,9 @@ class MonitorStore:
             return [n for (n,) in rows]
 
     def judged_on(self) -> JudgedOn:
-        """Return when scores were made, see history.JudgedOn."""
+        """Return when scores were made, see judged.JudgedOn."""
         with explained(self.path):
             return read_judged_on(self._db)
-
-    def rejudge_pool(self, judges: Iterable[str]) -> tuple[RejudgePool, dict[int, int]]:
-        """Return the exchanges that can be judged again, and how many a day has, see history.draw_history."""
-        with explained(self.path):
-            return read_pool(self._db, judges)
 
     def keep(
         self,
