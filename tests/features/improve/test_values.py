@@ -3,14 +3,8 @@
 from hypothesis import given
 from hypothesis.strategies import integers, lists, sampled_from, sets, tuples
 
-from ragstone.features.improve.values import (
-    CAUTION,
-    LookRecord,
-    look_notes,
-    looks_at,
-    nodes_of,
-    place_questions,
-)
+from ragstone.features.improve.parts import nodes_of, place_questions
+from ragstone.features.improve.values import CAUTION, LookRecord, look_notes, looks_at
 
 QUESTIONS = lists(
     tuples(integers(0, 30), sets(sampled_from("abcdefgh"), max_size=3)), max_size=25, unique_by=lambda q: q[0]

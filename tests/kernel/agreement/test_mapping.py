@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.improve.command import score_mapping
+from ragstone.features.improve.develop_command import score_mapping
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.mapping import parse_mapping, place_labels
 from ragstone.kernel.errors import ConfigError, DataError

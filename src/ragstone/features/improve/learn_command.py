@@ -4,14 +4,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.features.improve.command import AnswersFile, LabelsFile, Mapping, Threshold, score_mapping
+from ragstone.features.improve.develop_command import (
+    AnswersFile,
+    LabelsFile,
+    Mapping,
+    Threshold,
+    score_mapping,
+)
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Model, QuestionsFile
 from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.features.improve.learning.values import Learning
+    from ragstone.features.improve.learned import Learning
 
 Judges = Annotated[
     list[str],
@@ -60,8 +66,8 @@ def learn(
     - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --budget 2000calls`
     - `ragstone judges learn tone.toml --labels labels.jsonl --answers answers.jsonl --try stack`
     """
-    from ragstone.features.improve.developing import DevelopmentRun
-    from ragstone.features.improve.learning.learning import (
+    from ragstone.features.improve.develop import DevelopmentRun
+    from ragstone.features.improve.learn import (
         LearningRun,
         forecast_learning,
         run_learning,
@@ -91,7 +97,7 @@ def learn(
 
 
 def _tell(found: "Learning", *, json: bool) -> None:
-    from ragstone.features.improve.learning.words import learning_document
+    from ragstone.features.improve.learn_words import learning_document
 
     show_found(found, lambda: learning_document(found), json=json)
     if found.new_version is not None:

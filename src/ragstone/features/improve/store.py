@@ -10,17 +10,10 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ragstone.features.improve.judge_files import digest_of
-from ragstone.features.improve.labelled import LabelledSet
-from ragstone.features.improve.learning.values import Learning
-from ragstone.features.improve.values import (
-    Development,
-    LookRecord,
-    Node,
-    Part,
-    Scale,
-    looks_at,
-    place_questions,
-)
+from ragstone.features.improve.labelled_sets import LabelledSet
+from ragstone.features.improve.learned import Learning
+from ragstone.features.improve.parts import Node, Part, place_questions
+from ragstone.features.improve.values import Development, LookRecord, Scale, looks_at
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.tables import held

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.features.watch.cells import DayCell
-from ragstone.kernel.statistics.changes import change_paths
+from ragstone.features.watch.change_paths import change_paths
 from ragstone.kernel.statistics.intervals import Codes, Floats, student_quantile
 
 N, W, WX, W2, W2X, W2X2 = range(6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.improve.values import Node, Part, nodes_of
+from ragstone.features.improve.parts import Node, Part, nodes_of
 from ragstone.features.label.queue import queue_names, read_queue, read_texts
 from ragstone.kernel.agreement.pairing import UNNAMED, Key
 from ragstone.kernel.config import Settings

@@ -15,15 +15,14 @@ from ragstone.features.improve.judge_files import (
     read_text,
     run_version,
 )
-from ragstone.features.improve.labelled import LabelledSet, read_labelled
+from ragstone.features.improve.labelled_sets import LabelledSet, read_labelled
+from ragstone.features.improve.parts import Node, Part
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome, now
 from ragstone.features.improve.values import (
     Development,
     JudgedVersion,
     LookRecord,
     Moved,
-    Node,
-    Part,
     Scale,
     Version,
     changes_between,

@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.features.improve.judge_files import judge_file
-from ragstone.features.improve.labelled import labelled_set, open_set, sources_of
+from ragstone.features.improve.labelled_sets import labelled_set, open_set, sources_of
 from ragstone.features.improve.store import DevelopmentStore
 from ragstone.features.label.choosing import AnswerDraw
 from ragstone.features.label.marking import Marks

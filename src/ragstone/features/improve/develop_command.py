@@ -11,7 +11,7 @@ from ragstone.kernel.console.options import Model, QuestionsFile
 from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.features.improve.developing import DevelopmentRun, TestLook
+    from ragstone.features.improve.develop import DevelopmentRun, TestLook
 
 
 Draft = Annotated[Path, typer.Argument(help="The judge's file: the draft, as it is now.")]
@@ -67,7 +67,7 @@ def develop(
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl`
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl --freeze "a new scale"`
     """
-    from ragstone.features.improve.developing import DevelopmentRun, forecast_run, take_look
+    from ragstone.features.improve.develop import DevelopmentRun, forecast_run, take_look
     from ragstone.features.improve.values import Scale
     from ragstone.kernel.config import choose
     from ragstone.kernel.errors import ConfigError
@@ -93,8 +93,8 @@ def develop(
 
 def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) -> None:
     """Run the draft, tell, and freeze it where that is asked for and the budget has sufficed."""
-    from ragstone.features.improve.developing import freeze_judge, run_draft
-    from ragstone.features.improve.words import development_document
+    from ragstone.features.improve.develop import freeze_judge, run_draft
+    from ragstone.features.improve.develop_words import development_document
 
     found = run_draft(run)
     show_found(found, lambda: development_document(found), json=json)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.learning.racing import race
-from ragstone.features.improve.learning.rows import (
+from ragstone.features.improve.candidates.racing import race
+from ragstone.features.improve.candidates.rows import (
     CandidateResult,
     JudgeScores,
     LearningRows,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.learning.rows import CandidateResult, JudgeScores, LearningRows, cost_of
-from ragstone.features.improve.learning.values import CandidateState
+from ragstone.features.improve.candidates.rows import CandidateResult, JudgeScores, LearningRows, cost_of
+from ragstone.features.improve.learned import CandidateState
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fitting import Flags

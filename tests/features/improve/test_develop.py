@@ -7,7 +7,7 @@ import pytest
 from tests.support.judged_drafts import judge_text, project, verdict_of
 from tests.support.scripts import always, fit_schema, prompt_of
 
-from ragstone.features.improve.developing import (
+from ragstone.features.improve.develop import (
     DevelopmentRun,
     develop_judge,
     forecast_run,
@@ -15,7 +15,7 @@ from ragstone.features.improve.developing import (
     look_at_test,
 )
 from ragstone.features.improve.judge_files import digest_of, freeze
-from ragstone.features.improve.labelled import read_labelled
+from ragstone.features.improve.labelled_sets import read_labelled
 from ragstone.features.improve.store import DevelopmentStore
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.judging import load_judge

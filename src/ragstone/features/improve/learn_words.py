@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from ragstone.features.compare.words import signed, signed_interval
-from ragstone.features.improve.learning.values import (
+from ragstone.features.improve.develop_words import MEASURED, TONES
+from ragstone.features.improve.learned import (
     USUALLY_TOO_FEW,
     CandidateState,
     LearnedCandidate,
     Learning,
     gain,
 )
-from ragstone.features.improve.words import MEASURED, TONES
 from ragstone.kernel.document.blocks import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, number, one_line, p_told, usd
 from ragstone.kernel.runs.wording import plural

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ragstone.features.improve.stacking import (
+from ragstone.features.improve.candidates.logistic import sigmoid
+from ragstone.features.improve.candidates.stack import (
     StackRows,
     crossed_probabilities,
     fit_stack,
@@ -11,7 +12,6 @@ from ragstone.features.improve.stacking import (
 )
 from ragstone.kernel.judging import load_judge
 from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.statistics.logistic import sigmoid
 
 JUDGES = [load_judge(name) for name in ("coverage", "chrf", "bias")]
 

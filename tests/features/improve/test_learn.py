@@ -8,9 +8,9 @@ from tests.support.known_judges import ANSWER
 from tests.support.learned_judges import STRICT, learning_model, learning_project
 from tests.support.scripts import fail, prompt_of
 
-from ragstone.features.improve.developing import DevelopmentRun
-from ragstone.features.improve.labelled import read_labelled
-from ragstone.features.improve.learning.learning import (
+from ragstone.features.improve.develop import DevelopmentRun
+from ragstone.features.improve.labelled_sets import read_labelled
+from ragstone.features.improve.learn import (
     LearningRun,
     forecast_learning,
     learn_judge,

@@ -6,20 +6,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.developing import DevelopmentRun, Place, record_look, user_of
-from ragstone.features.improve.labelled import LabelledSet, read_labelled
-from ragstone.features.improve.learning.examples import can_show, example_candidates
-from ragstone.features.improve.learning.files import (
-    LearnedFile,
-    candidate_text,
-    learned_file,
-    renamed,
-    write_learned,
-)
-from ragstone.features.improve.learning.fitted import MemberScores, fitted_candidates, free_members
-from ragstone.features.improve.learning.prompts import can_rewrite, prompt_candidates
-from ragstone.features.improve.learning.racing import judged_whole
-from ragstone.features.improve.learning.rows import (
+from ragstone.features.improve.candidates.examples import can_show, example_candidates
+from ragstone.features.improve.candidates.fitted import MemberScores, fitted_candidates, free_members
+from ragstone.features.improve.candidates.prompts import can_rewrite, prompt_candidates
+from ragstone.features.improve.candidates.racing import judged_whole
+from ragstone.features.improve.candidates.rows import (
     CandidateResult,
     JudgeScores,
     LearningRows,
@@ -32,7 +23,9 @@ from ragstone.features.improve.learning.rows import (
     worths_of_result,
     yes_from_of,
 )
-from ragstone.features.improve.learning.values import (
+from ragstone.features.improve.develop import DevelopmentRun, Place, record_look, user_of
+from ragstone.features.improve.labelled_sets import LabelledSet, read_labelled
+from ragstone.features.improve.learned import (
     A_GAIN,
     METHODS,
     LearnedTest,
@@ -44,8 +37,16 @@ from ragstone.features.improve.learning.values import (
     needed_labels,
     spread_of_gain,
 )
+from ragstone.features.improve.learned_file import (
+    LearnedFile,
+    candidate_text,
+    learned_file,
+    renamed,
+    write_learned,
+)
+from ragstone.features.improve.parts import Node, Part
 from ragstone.features.improve.store import DevelopmentStore
-from ragstone.features.improve.values import Node, Part, Scale
+from ragstone.features.improve.values import Scale
 from ragstone.kernel.agreement.pairing import as_yes_no
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent

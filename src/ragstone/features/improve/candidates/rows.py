@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.labelled import LabelledSet
-from ragstone.features.improve.learning.values import (
+from ragstone.features.improve.labelled_sets import LabelledSet
+from ragstone.features.improve.learned import (
     FEWEST,
     CandidateState,
     LearnedCandidate,
@@ -15,7 +15,8 @@ from ragstone.features.improve.learning.values import (
     gain_of,
     worths_of,
 )
-from ragstone.features.improve.values import Node, Scale, humans_of
+from ragstone.features.improve.parts import Node
+from ragstone.features.improve.values import Scale, humans_of
 from ragstone.kernel.agreement.comparison import MAX_GRADES
 from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure

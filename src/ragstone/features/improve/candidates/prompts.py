@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.learning.racing import CUT_OFF, judged, race
-from ragstone.features.improve.learning.rows import (
+from ragstone.features.improve.candidates.racing import CUT_OFF, judged, race
+from ragstone.features.improve.candidates.rows import (
     CandidateResult,
     JudgeScores,
     LearningRows,
@@ -20,7 +20,7 @@ from ragstone.features.improve.learning.rows import (
     reasons_of,
     untried,
 )
-from ragstone.features.improve.learning.values import CandidateState
+from ragstone.features.improve.learned import CandidateState
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.improve.developing import Place, draft_as_run
+from ragstone.features.improve.develop import Place, draft_as_run
 from ragstone.features.improve.judge_files import (
     FOLDER,
     Frozen,
@@ -16,8 +16,8 @@ from ragstone.features.improve.judge_files import (
     same_version,
     versions,
 )
-from ragstone.features.improve.learning.values import LearnedCandidate, Learning
-from ragstone.features.improve.learning.words import history_lines
+from ragstone.features.improve.learn_words import history_lines
+from ragstone.features.improve.learned import LearnedCandidate, Learning
 from ragstone.kernel.config import Settings
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError

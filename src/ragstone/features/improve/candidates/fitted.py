@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.features.improve.learning.rows import CandidateResult, JudgeScores, LearningRows, refused
-from ragstone.features.improve.learning.values import LearningMethod
-from ragstone.features.improve.stacking import (
+from ragstone.features.improve.candidates.rows import CandidateResult, JudgeScores, LearningRows, refused
+from ragstone.features.improve.candidates.stack import (
     StackRows,
     crossed_probabilities,
     fit_stack,
     stack_judge,
     with_curve,
 )
+from ragstone.features.improve.learned import LearningMethod
 from ragstone.kernel.judging.combined import NOTHING_SAID, CascadeJudge
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.fitting import Flags, Scored, Thresholds, fit_thresholds, sure_of
