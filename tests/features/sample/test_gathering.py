@@ -1,6 +1,7 @@
 """Logs in anybody's columns, packed, rotated and broken -> each question once."""
 
 import gzip
+import json
 
 import pytest
 
@@ -51,6 +52,10 @@ def test_ids_do_not_depend_on_order_case_or_what_is_masked():
 def test_a_pasted_document_is_no_question():
     found = gather([{"q": "What is maize?"}, {"q": "word " * 1000}], Columns())
     assert found.counts.left_out == {"too_long": 1}
+
+
+def written(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def test_folders_packed_and_rotated_files_are_read(tmp_path):

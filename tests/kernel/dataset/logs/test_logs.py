@@ -1,6 +1,5 @@
 """Rows of logs in anybody's columns, and the files that they stand in."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -113,10 +112,6 @@ def test_feedback_that_nobody_can_read_is_none(written):
 )  # fmt: skip
 def test_what_cannot_stand_alone_is_told_from_what_can(text, why):
     assert why_left_out(text) == why
-
-
-def written(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def test_traces_are_read_as_the_answers_in_them():
