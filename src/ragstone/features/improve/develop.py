@@ -141,10 +141,10 @@ def developed(task: DevelopmentTask, rows: Sequence[Sequence[Judgement]], seed: 
             judge=judge.name,
             version=judge.version,
             digest=digest_of_judge(judge),
-            card=one.card,
+            card=outcome.card,
             value=value,
         )
-        for judge, one, value in zip(task.judges, judged, moved.values[::-1], strict=False)
+        for judge, outcome, value in zip(task.judges, judged, moved.values[::-1], strict=False)
     ]
     texts = {(row.question_id, row.system): row for row in dev.answers}
     return Development(
@@ -167,11 +167,11 @@ def developed(task: DevelopmentTask, rows: Sequence[Sequence[Judgement]], seed: 
 def _notes(judged: Sequence[JudgedVersion], humans: Mapping[Key, Human]) -> list[str]:
     """Return what keeps answers out of the comparison."""
     notes = []
-    if not any(one.measured.pairs.keys for one in judged):
+    if not any(version.measured.pairs.keys for version in judged):
         notes.append("No labelled answer of the dev part has a score by either: see the statuses.")
-    over = [one for one in judged if one.measured.pairs.statuses.get("over_budget")]
+    over = [version for version in judged if version.measured.pairs.statuses.get("over_budget")]
     if over:
-        n = sum(one.measured.pairs.statuses["over_budget"] for one in over)
+        n = sum(version.measured.pairs.statuses["over_budget"] for version in over)
         notes.append(
             f"The budget was spent before {n} judgements were made; they are in no number here. Run again "
             "with a larger one: finished calls are in the ledger and cost nothing."
@@ -231,9 +231,9 @@ def record_look(
     notes = [*look_notes(len(looks), looks, len(test.answers)), CLOSED_ROWS, *card.notes]
     # Which answers it gets wrong would be the next draft's examples: the numbers are shown, the rows are not.
     card = msgspec.structs.replace(card, notes=notes, disagreements=[])
-    shown = TestLook(number=len(looks), place=len(everything), card=card, looks=looks)
-    store.put_card(shown.place, msgspec.json.encode(shown))
-    return shown
+    test_look = TestLook(number=len(looks), place=len(everything), card=card, looks=looks)
+    store.put_card(test_look.place, msgspec.json.encode(test_look))
+    return test_look
 
 
 def check_whole(rows: Sequence[Judgement], judge: Judge) -> None:
@@ -385,14 +385,14 @@ def run_draft(run: DevelopmentRun) -> Development:
             )
         )
     try:
-        found = run_in_session(run.settings, run.how, lambda session: develop(task, session))
+        development = run_in_session(run.settings, run.how, lambda session: develop(task, session))
     except RagstoneError as mistake:
         if draft is not None:
             store.put_draft(draft, Outcome(state="failed", words=str(mistake)))
         raise
     if draft is not None:
-        store.put_draft(draft, outcome_of(found), found)
-    return found
+        store.put_draft(draft, outcome_of(development), development)
+    return development
 
 
 def take_look(run: DevelopmentRun) -> TestLook:
@@ -423,17 +423,17 @@ def _task(run: DevelopmentRun, *, as_is: bool = False) -> DevelopmentTask:
     return DevelopmentTask(draft=draft, before=before, labelled=labelled, parts=parts, scale=run.scale)
 
 
-def outcome_of(found: Development) -> Outcome:
+def outcome_of(development: Development) -> Outcome:
     """Return what a draft's record says of its run."""
-    before = found.before.value if found.before else None
+    before = development.before.value if development.before else None
     return Outcome(
         state="done",
-        measure=found.measure,
+        measure=development.measure,
         before=before.value if before else None,
-        after=found.after.value.value if found.after.value else None,
-        n=found.n,
-        verdict=found.verdict if found.before else None,
-        n_changed=len(found.changes),
+        after=development.after.value.value if development.after.value else None,
+        n=development.n,
+        verdict=development.verdict if development.before else None,
+        n_changed=len(development.changes),
     )
 
 

@@ -96,14 +96,14 @@ def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) 
     from ragstone.features.improve.develop import freeze_judge, run_draft
     from ragstone.features.improve.develop_words import development_document
 
-    found = run_draft(run)
-    show_found(found, lambda: development_document(found), json=json)
-    if found.after.statuses.get("over_budget"):
+    development = run_draft(run)
+    show_found(development, lambda: development_document(development), json=json)
+    if development.after.statuses.get("over_budget"):
         if freeze is not None:
             say("Nothing was frozen: the draft has not been judged whole. Run again with a larger --budget.")
         raise typer.Exit(OVER_BUDGET)
     if freeze is not None:
-        frozen = freeze_judge(judge, freeze, development=found, settings=run.settings)
+        frozen = freeze_judge(judge, freeze, development=development, settings=run.settings)
         say(f"Frozen: {frozen.path} is version {frozen.version} now, and {frozen.kept} keeps it.")
 
 
@@ -114,14 +114,14 @@ def _tell_look(look: "TestLook", *, json: bool) -> None:
     say(look.card.notes[0])
 
 
-def score_mapping(given: list[str] | None) -> dict[float, float] | None:
+def score_mapping(options: list[str] | None) -> dict[float, float] | None:
     """Return LABEL=SCORE options as a dict. Raises ConfigError, also for labels that are words."""
     from ragstone.kernel.agreement.mapping import parse_mapping
     from ragstone.kernel.errors import ConfigError
 
-    words, numbers = parse_mapping(given or ())
-    if words:
+    word_labels, numbers = parse_mapping(options or ())
+    if word_labels:
         raise ConfigError(
-            f"--map: the label {next(iter(words))!r} is a word. Here labels are numbers, e.g. 1=0.5."
+            f"--map: the label {next(iter(word_labels))!r} is a word. Here labels are numbers, e.g. 1=0.5."
         )
     return numbers or None

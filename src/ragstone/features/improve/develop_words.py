@@ -37,46 +37,51 @@ MEASURED = {
 }
 
 
-def development_document(found: Development) -> ReportDocument:
+def development_document(development: Development) -> ReportDocument:
     """Return what `ragstone judges develop` shows: agreement before and after, then the changed verdicts."""
-    more = len(found.changes) - SHOWN
+    more = len(development.changes) - SHOWN
     return ReportDocument(
         title="",
         kind="development of a judge",
         about="",
         version=__version__,
         blocks=[
-            Paragraph(headline(found), TONES[found.verdict]),
-            Paragraph(parts_told(found), "muted"),
-            *([_versions(found)] if found.measure else []),
-            Paragraph(changed_told(found)),
-            *(block for change in found.changes[:SHOWN] for block in _change(found, change)),
+            Paragraph(headline(development), TONES[development.verdict]),
+            Paragraph(parts_told(development), "muted"),
+            *([_versions(development)] if development.measure else []),
+            Paragraph(changed_told(development)),
+            *(block for change in development.changes[:SHOWN] for block in _change(development, change)),
             *([Paragraph(f"  {more} more with --json.", "muted")] if more > 0 else []),
-            Listing(found.notes, tone="muted"),
+            Listing(development.notes, tone="muted"),
         ],
     )
 
 
-def _versions(found: Development) -> Table:
+def _versions(development: Development) -> Table:
     def judged(version: Version) -> str:
         failed = statuses(version.statuses)
         return f"{version.card.n} scored" + (f", {failed}" if failed else "")
 
     columns: list[Made[Version]] = [
         (Column("", text=True), lambda version: f"  {version_name(version)}"),
-        (MEASURED[found.measure] if found.measure else "", lambda version: valued(found, version)),
-        ("interval", lambda version: spanned(found, version)),
+        (
+            MEASURED[development.measure] if development.measure else "",
+            lambda version: valued(development, version),
+        ),
+        ("interval", lambda version: spanned(development, version)),
         (Column("judgements", text=True), judged),
     ]
-    return table_of("Versions", [one for one in (found.before, found.after) if one], columns)
+    return table_of(
+        "Versions", [known for known in (development.before, development.after) if known], columns
+    )
 
 
-def _change(found: Development, change: VerdictChange) -> list[Block]:
-    old = score_told(found, change.before, change.before_status)
-    new = score_told(found, change.after, change.after_status)
+def _change(development: Development, change: VerdictChange) -> list[Block]:
+    old = score_told(development, change.before, change.before_status)
+    new = score_told(development, change.after, change.after_status)
     system = "" if change.system == "default" else f", {change.system}"
     head = f"  {change.question_id}{system}: {MOVES[change.move]}: {old} → {new}; "
-    told = [
+    rows = [
         ("asked", change.question),
         ("answer", change.answer),
         ("reference", change.reference),
@@ -86,36 +91,37 @@ def _change(found: Development, change: VerdictChange) -> list[Block]:
     ]
     tone: Tone = "strong" if change.move in ("worse", "lost") else ""
     return [
-        Paragraph(f"{head}people: {human_told(found, change)}", tone),
-        *(Paragraph(f"    {what}: {one_line(words, SHOWN_TEXT)}", "muted") for what, words in told if words),
+        Paragraph(f"{head}people: {human_told(development, change)}", tone),
+        *(Paragraph(f"    {what}: {one_line(text, SHOWN_TEXT)}", "muted") for what, text in rows if text),
     ]
 
 
-def headline(found: Development) -> str:
+def headline(development: Development) -> str:
     """Return what became of agreement, in a sentence."""
-    if found.before is None:
-        alone = exact(found.after)
-        told = "" if alone is None else f" {MEASURED['exact agreement'].capitalize()} {number(alone.value)}"
-        told += "" if alone is None else f" ({interval(alone)}), on {plural(alone.n, 'answer')}."
-        return f"{version_name(found.after)}: there is no earlier version to compare with.{told}"
-    names = f"{version_name(found.after)} against {version_name(found.before)}"
-    if found.test is None or found.measure is None:
+    if development.before is None:
+        alone = exact(development.after)
+        text = "" if alone is None else f" {MEASURED['exact agreement'].capitalize()} {number(alone.value)}"
+        text += "" if alone is None else f" ({interval(alone)}), on {plural(alone.n, 'answer')}."
+        return f"{version_name(development.after)}: there is no earlier version to compare with.{text}"
+    names = f"{version_name(development.after)} against {version_name(development.before)}"
+    if development.test is None or development.measure is None:
         return f"{names}: cannot tell, nothing can be compared."
-    told = f"{MEASURED[found.measure]} {valued(found, found.before)} before, {valued(found, found.after)} now"
-    gap = found.test.difference
+    before, after = (valued(development, version) for version in (development.before, development.after))
+    text = f"{MEASURED[development.measure]} {before} before, {after} now"
+    gap = development.test.difference
     span = (
         signed_interval(gap) if gap.low is None else f"{gap.level * 100:g} % interval {signed_interval(gap)}"
     )
     moved = f"difference {signed(gap.value)}, {span}"
-    word = "cannot tell whether it is better" if found.verdict == "cannot tell" else found.verdict
-    return f"{names}: {word}. {told[0].upper()}{told[1:]} ({moved}; {test_told(found)})."
+    word = "cannot tell whether it is better" if development.verdict == "cannot tell" else development.verdict
+    return f"{names}: {word}. {text[0].upper()}{text[1:]} ({moved}; {test_told(development)})."
 
 
-def test_told(found: Development) -> str:
+def test_told(development: Development) -> str:
     """Return the test with its p-value, and what it rests on."""
-    if found.test is None:
+    if development.test is None:
         return ""
-    return f"{p_told(found.test.p)}, {found.test.test}, on {plural(found.n, 'answer')}"
+    return f"{p_told(development.test.p)}, {development.test.test}, on {plural(development.n, 'answer')}"
 
 
 def version_name(version: Version) -> str:
@@ -123,60 +129,63 @@ def version_name(version: Version) -> str:
     return f"{version.judge} version {version.version}"
 
 
-def valued(found: Development, version: Version) -> str:
+def valued(development: Development, version: Version) -> str:
     """Return a version's agreement; a mean difference is told without its sign."""
     if version.value is None:
         return "unknown"
-    return number(abs(version.value.value) if found.measure == "difference" else version.value.value)
+    return number(abs(version.value.value) if development.measure == "difference" else version.value.value)
 
 
-def spanned(found: Development, version: Version) -> str:
+def spanned(development: Development, version: Version) -> str:
     """Return the interval of a version's agreement."""
     value = version.value
     if value is None or value.low is None or value.high is None:
         return "no interval"
-    if found.measure == "difference":
+    if development.measure == "difference":
         return f"{number(-value.high)} to {number(-value.low)}"
     return interval(value)
 
 
-def changed_told(found: Development) -> str:
+def changed_told(development: Development) -> str:
     """Return how many verdicts changed, and which way."""
-    if found.before is None:
+    if development.before is None:
         return ""
-    if not found.changes:
-        return f"No verdict changed in {plural(found.n_answers, 'answer')}."
-    parts = [f"{count(n)} {words}" for move, words in MOVES.items() if (n := found.count(move))]
-    return f"{plural(len(found.changes), 'verdict')} changed: {', '.join(parts)}."
+    if not development.changes:
+        return f"No verdict changed in {plural(development.n_answers, 'answer')}."
+    parts = [f"{count(n)} {phrase}" for move, phrase in MOVES.items() if (n := development.count(move))]
+    return f"{plural(len(development.changes), 'verdict')} changed: {', '.join(parts)}."
 
 
-def parts_told(found: Development) -> str:
+def parts_told(development: Development) -> str:
     """Return how the labelled set is split."""
-    kept = f"{plural(found.n_answers, 'labelled answer')} to {plural(found.n_questions, 'question')}"
-    beside = f", {count(found.n_neither)} in no part (they tie both)" if found.n_neither else ""
-    return f"{found.labels}: {kept} on the dev part; {count(found.n_test)} on the test part, closed{beside}."
+    labelled = (
+        f"{plural(development.n_answers, 'labelled answer')} to {plural(development.n_questions, 'question')}"
+    )
+    beside = f", {count(development.n_neither)} in no part (they tie both)" if development.n_neither else ""
+    closed = f"{count(development.n_test)} on the test part, closed{beside}"
+    return f"{development.labels}: {labelled} on the dev part; {closed}."
 
 
-def score_told(found: Development, score: float | None, status: Status) -> str:
+def score_told(development: Development, score: float | None, status: Status) -> str:
     """Return a score as its grade, or why there is none."""
     if score is None:
         return STATUS_WORDS[status]
-    return grade_told(found, score)
+    return grade_told(development, score)
 
 
-def grade_told(found: Development, score: float) -> str:
+def grade_told(development: Development, score: float) -> str:
     """Return a score, with what its grade is called where it is one."""
-    card = found.after.card
+    card = development.after.card
     if score in card.categories and card.threshold is None:
         return names(card)[card.categories.index(score)]
     return f"{score:.4g}".replace("-", "−")
 
 
-def human_told(found: Development, change: VerdictChange) -> str:
+def human_told(development: Development, change: VerdictChange) -> str:
     """Return people's grade, and each of them where they differ."""
-    said = grade_told(found, change.human)
+    text = grade_told(development, change.human)
     differ = len(set(change.grades)) > 1
-    return f"{said} ({', '.join(f'{grade:g}' for grade in change.grades)})" if differ else said
+    return f"{text} ({', '.join(f'{grade:g}' for grade in change.grades)})" if differ else text
 
 
 def exact(version: Version) -> Estimate | None:

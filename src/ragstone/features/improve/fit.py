@@ -124,37 +124,41 @@ def _check(agreement: float, test_share: float, name: str) -> None:
         )
 
 
-def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _JudgeRows:
+def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], spelling: str) -> _JudgeRows:
     """Return a judge that the user names, with its judgements."""
-    name, by, model = ("", "", "") if given.endswith(".toml") else given.rpartition(" by ")
-    judge = load_judge(name if by else given)
-    found = {
-        one.model: rows
-        for one, rows in rows_of.items()
-        if (one.judge, one.metric, one.prompt_version) == (judge.name, judge.measures, judge.prompt_version)
-        and (not by or one.model == model)
+    name, by, model = ("", "", "") if spelling.endswith(".toml") else spelling.rpartition(" by ")
+    judge = load_judge(name if by else spelling)
+    rows_by_model = {
+        judge_id.model: rows
+        for judge_id, rows in rows_of.items()
+        if (judge_id.judge, judge_id.metric, judge_id.prompt_version)
+        == (judge.name, judge.measures, judge.prompt_version)
+        and (not by or judge_id.model == model)
     }
-    if not found:
+    if not rows_by_model:
         known = (
-            ", ".join(sorted({f"{one.judge} (version {one.prompt_version})" for one in rows_of})) or "none"
+            ", ".join(
+                sorted({f"{judge_id.judge} (version {judge_id.prompt_version})" for judge_id in rows_of})
+            )
+            or "none"
         )
         raise DataError(
-            f"no judgement by {given} (version {judge.prompt_version}) in the file; it holds {known}. Judge "
-            "the labelled answers by both judges first: ragstone judge SHEET --judge CHEAP --judge DEAR"
+            f"no judgement by {spelling} (version {judge.prompt_version}) in the file; it holds {known}. "
+            "Judge the labelled answers by both judges first: ragstone judge SHEET --judge CHEAP --judge DEAR"
         )
-    if len(found) > 1:
-        names = " or ".join(repr(f"{given} by {model}") for model in sorted(found))
-        raise ConfigError(f"the file holds judgements by {given} with several models. Write {names}.")
-    [(model, rows)] = found.items()
+    if len(rows_by_model) > 1:
+        names = " or ".join(repr(f"{spelling} by {model}") for model in sorted(rows_by_model))
+        raise ConfigError(f"the file holds judgements by {spelling} with several models. Write {names}.")
+    [(model, rows)] = rows_by_model.items()
     named = model if asks_default(judge) and " + " not in model else None
-    member = Member(judge=placed_name(name if by else given), model=named, loaded=judge)
+    member = Member(judge=placed_name(name if by else spelling), model=named, loaded=judge)
     return _JudgeRows(judge, member, rows)
 
 
 def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _JudgeRows) -> str:
     """Return the name of the only judge beside the first."""
     own = (first.judge.name, first.rows[0].model)
-    ids = {(one.judge, one.model) for one in rows_of} - {own}
+    ids = {(judge_id.judge, judge_id.model) for judge_id in rows_of} - {own}
     others = sorted(judge if model == NO_MODEL else f"{judge} by {model}" for judge, model in ids)
     if len(others) != 1:
         listed = f"it holds {', '.join(others)}" if others else "it holds no other"
@@ -170,19 +174,19 @@ def _labelled(
     """Return the answers with two scores and a label, their keys, their questions, and how many lack one."""
     metric = second.judge.measures
     humans = human_scores(as_yes_no(labels, metric, yes_from), metric)
-    one, other = pair(first.rows, humans), pair(second.rows, humans)
-    scores = dict(zip(other.keys, other.judge, strict=True))
-    kept = np.array([key in scores for key in one.keys], dtype=np.bool_)
-    keys = [key for key in one.keys if key in scores]
+    cheap_pairs, dear_pairs = pair(first.rows, humans), pair(second.rows, humans)
+    scores = dict(zip(dear_pairs.keys, dear_pairs.judge, strict=True))
+    has_both = np.array([key in scores for key in cheap_pairs.keys], dtype=np.bool_)
+    keys = [key for key in cheap_pairs.keys if key in scores]
     if not keys:
         raise DataError(
             f"no answer has a label of {metric} and a score by both judges: {len(humans)} answers are "
-            f"labelled, {len(one.keys)} of them have a score by {first.judge.name}, {len(other.keys)} by "
-            f"{second.judge.name}. They are paired by question_id and system."
+            f"labelled, {len(cheap_pairs.keys)} of them have a score by {first.judge.name}, "
+            f"{len(dear_pairs.keys)} by {second.judge.name}. They are paired by question_id and system."
         )
-    questions, question = np.unique(np.array(one.clusters)[kept], return_inverse=True)
+    questions, question = np.unique(np.array(cheap_pairs.clusters)[has_both], return_inverse=True)
     dear = np.array([scores[key] for key in keys])
-    answers = Scored(one.judge[kept], dear, one.human[kept] == 1, question)
+    answers = Scored(cheap_pairs.judge[has_both], dear, cheap_pairs.human[has_both] == 1, question)
     n_settled = sum(human.score is not None for human in humans.values())
     return answers, keys, [str(text) for text in questions], n_settled - len(keys)
 
@@ -198,9 +202,9 @@ def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float) -> Thresh
     """Return the thresholds. Raises DataError saying what they cannot be fitted on."""
     n, n_yes = len(answers.yes), int(answers.yes.sum())
     if n_yes in (0, n):
-        said = "yes" if n_yes else "no"
+        verdict = "yes" if n_yes else "no"
         raise DataError(
-            f"people said {said} for all {n} answers to fit on, so there is nothing to learn from them."
+            f"people said {verdict} for all {n} answers to fit on, so there is nothing to learn from them."
         )
     thresholds = fit_thresholds(answers, agreement)
     if thresholds is None:

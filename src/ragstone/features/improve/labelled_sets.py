@@ -37,12 +37,12 @@ class LabelledSet(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def filled(self, parts: Mapping[Node, Part], part: Part) -> "LabelledSet":
         """Return one part. Raises DataError if it is empty."""
-        found = self.of(parts, part)
-        if not found.answers:
+        subset = self.of(parts, part)
+        if not subset.answers:
             raise DataError(
                 f"{self.name}: no question of it is in the {part} part yet. Label answers to more questions."
             )
-        return found
+        return subset
 
     @property
     def questions(self) -> list[Node]:
@@ -59,7 +59,7 @@ def read_labelled(
     answers: the sheet with the texts; without it, the labels' own file is read as one too. questions: where
     the sheet carries neither question nor reference; their documents tie questions. Raises DataError.
     """
-    asked = list(read_rows(questions, Question)) if questions else []
+    question_rows = list(read_rows(questions, Question)) if questions else []
     try:
         sheet = list(read_rows(answers or labels, Answer))
     except DataError as mistake:
@@ -69,7 +69,7 @@ def read_labelled(
             f"{labels}: holds labels and no answers, and a judge reads answers. Name their file: "
             f"--answers answers.jsonl ({mistake})"
         ) from None
-    return labelled_set(Path(labels).stem, sheet, list(read_rows(labels, Label)), asked)
+    return labelled_set(Path(labels).stem, sheet, list(read_rows(labels, Label)), question_rows)
 
 
 def labelled_set(
@@ -79,25 +79,26 @@ def labelled_set(
 
     Of several labels of an answer by one annotator in one metric, as files of labels grow, the last counts.
     """
-    said = _last(labels)
-    if not said:
+    last_labels = _last(labels)
+    if not last_labels:
         raise DataError(f"{name}: no labels yet. Label some answers first: ragstone label, or the workbench.")
-    asked = {row.id: row for row in questions}
-    found = _labelled(list(join_questions(sheet, asked)), said)
-    if not found:
+    questions_by_id = {row.id: row for row in questions}
+    labelled = _labelled(list(join_questions(sheet, questions_by_id)), last_labels)
+    if not labelled:
         raise DataError(
-            f"{name}: no label is for an answer in the sheet. Labels: question {said[0].question_id!r}, "
-            f"system {said[0].system!r}. Give the sheet that was labelled, with the same ids."
+            f"{name}: no label is for an answer in the sheet. Labels: question "
+            f"{last_labels[0].question_id!r}, system {last_labels[0].system!r}. "
+            "Give the sheet that was labelled, with the same ids."
         )
-    ids = {row.question_id for row in found}
-    texts = _texts(said) | {row.question_id: row.question for row in found if row.question}
+    ids = {row.question_id for row in labelled}
+    texts = _texts(last_labels) | {row.question_id: row.question for row in labelled if row.question}
     documents = {row.id: documents_of(row) for row in questions}
-    for row in found:
+    for row in labelled:
         documents.setdefault(row.question_id, _documents(row))
     return LabelledSet(
         name=name,
-        answers=found,
-        labels=[row for row in said if row.question_id in ids],
+        answers=labelled,
+        labels=[row for row in last_labels if row.question_id in ids],
         nodes={id_: nodes_of(id_, texts.get(id_), documents.get(id_, ())) for id_ in sorted(ids)},
     )
 
@@ -123,14 +124,14 @@ def _last(labels: Iterable[Label]) -> list[Label]:
 
 
 def _texts(labels: Iterable[Label]) -> dict[str, str]:
-    found = ((row.question_id, (row.metadata or {}).get("question")) for row in labels)
-    return {name: text for name, text in found if isinstance(text, str)}
+    pairs = ((row.question_id, (row.metadata or {}).get("question")) for row in labels)
+    return {name: text for name, text in pairs if isinstance(text, str)}
 
 
 def _documents(row: Answer) -> set[str]:
     """Return the documents that a joint sheet names for a question; contexts are only what was retrieved."""
-    given = (row.metadata or {}).get("document_ids")
-    return {name for name in given if isinstance(name, str)} if isinstance(given, list) else set()
+    ids = (row.metadata or {}).get("document_ids")
+    return {name for name in ids if isinstance(name, str)} if isinstance(ids, list) else set()
 
 
 QUEUES = "queues"
@@ -151,12 +152,12 @@ def sources_of(settings: Settings) -> dict[str, LabelSource]:
     queues = settings.path(settings.workbench.store) / QUEUES
     names = set(queue_names(queues))
     files = sorted(settings.path(settings.workbench.labels).glob("*.jsonl"))
-    found = {file.stem: LabelSource(file, queues if file.stem in names else None) for file in files}
+    sources = {file.stem: LabelSource(file, queues if file.stem in names else None) for file in files}
     for sheet in (settings.agree.sheet, settings.bench.judges.sheet):
         if sheet is not None:
             path = settings.path(sheet)
-            found.setdefault(path.stem, LabelSource(path))
-    return found
+            sources.setdefault(path.stem, LabelSource(path))
+    return sources
 
 
 def open_set(settings: Settings, name: str) -> LabelledSet:

@@ -91,8 +91,8 @@ class LearningTask(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def rows(self, part: Part, seed: int, unit: Unit | None = None) -> LearningRows:
         """Return one part as rows. Raises DataError for one that is empty, and labels that do not fit."""
-        found = self.labelled.filled(self.parts, part)
-        return learning_rows(found, self.file.judge, self.scale, seed=seed, n_folds=FOLDS, unit=unit)
+        labelled = self.labelled.filled(self.parts, part)
+        return learning_rows(labelled, self.file.judge, self.scale, seed=seed, n_folds=FOLDS, unit=unit)
 
     def both(self, seed: int) -> tuple[LearningRows, LearningRows]:
         """Return the rows of dev and of test. Raises DataError for labels that nothing can be learned from.
@@ -100,7 +100,7 @@ class LearningTask(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Rows are left out that a helper was fitted on, and of the test part those that the judge was: what was
         fitted on an answer can say nothing about it.
         """
-        helpers = [one.member.inner for one in self.helpers]
+        helpers = [helper.member.inner for helper in self.helpers]
         rows = self.rows("dev", seed)
         closed = untouched(self.rows("test", seed, rows.unit), [self.file.judge, *helpers])
         rows = untouched(rows, helpers)
@@ -117,7 +117,7 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
     seed = session.settings.run.seed
     rows, closed = task.both(seed)
     before = await judged_whole(task.file.judge, rows, session, yes_from=rows.unit.yes_from)
-    found = Learning(
+    learning = Learning(
         labels=task.labelled.name,
         judge=task.file.judge.name,
         version=task.file.judge.version,
@@ -130,7 +130,7 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
         candidates=[],
     )
     if before.cut_off:
-        return msgspec.structs.replace(found, cut_off=True)
+        return msgspec.structs.replace(learning, cut_off=True)
     if np.isnan(before.scores).all():
         first = before.judgements[0]
         raise DataError(
@@ -139,22 +139,22 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
         )
     results = await _candidates(task, rows, before, session)
     candidates = [
-        measured_candidate(one, before, rows, lambda judge: candidate_text(task.file, judge))
-        for one in results
+        measured_candidate(result, before, rows, lambda judge: candidate_text(task.file, judge))
+        for result in results
     ]
-    found = msgspec.structs.replace(
-        found, candidates=candidates, cut_off=any(one.state == "over_budget" for one in results)
+    learning = msgspec.structs.replace(
+        learning, candidates=candidates, cut_off=any(result.state == "over_budget" for result in results)
     )
-    chosen = None if found.cut_off else choose_candidate(candidates)
+    chosen = None if learning.cut_off else choose_candidate(candidates)
     if chosen is None:
-        return _with_needed(found, results, before, rows)
+        return _with_needed(learning, results, before, rows)
     at = candidates.index(chosen)
     tested = await _looked(task, results[at], closed, session, store, who)
-    found = msgspec.structs.replace(found, chosen=chosen.name, tested=tested, cut_off=tested is None)
-    if found.verdict != "better":
-        return _with_needed(found, results, before, rows)
-    frozen = write_learned(task.file, chosen, found, who)
-    return msgspec.structs.replace(found, new_version=frozen.version, version_path=str(frozen.path))
+    learning = msgspec.structs.replace(learning, chosen=chosen.name, tested=tested, cut_off=tested is None)
+    if learning.verdict != "better":
+        return _with_needed(learning, results, before, rows)
+    frozen = write_learned(task.file, chosen, learning, who)
+    return msgspec.structs.replace(learning, new_version=frozen.version, version_path=str(frozen.path))
 
 
 async def _candidates(
@@ -163,7 +163,7 @@ async def _candidates(
     """Return all that was tried, the ways without a call first; the last one where the budget ends."""
     tuned_on = sorted({question_digest(row.question_id, row.question) for row in rows.answers})
     results = await _fitted(task, rows, before, session, tuned_on)
-    if any(one.state == "over_budget" for one in results):
+    if any(result.state == "over_budget" for result in results):
         return results
     judge = renamed(task.file)
     if "examples" in task.methods:
@@ -171,7 +171,7 @@ async def _candidates(
             results.append(refused("examples", why, rows))
         elif isinstance(judge, OneCallJudge):
             results += await example_candidates(judge, before, rows, tuned_on, session)
-    if "prompt" in task.methods and not any(one.state == "over_budget" for one in results):
+    if "prompt" in task.methods and not any(result.state == "over_budget" for result in results):
         if why := can_rewrite(judge):
             results.append(refused("prompt", why, rows))
         elif isinstance(judge, OneCallJudge):
@@ -228,7 +228,7 @@ async def _looked(
     after = await judged_whole(judge, closed, session, yes_from=yes_from)
     if before.cut_off or after.cut_off:
         return None
-    worths = [closed.worths(one.scores, one.yes_from) for one in (before, after)]
+    worths = [closed.worths(judge_scores.scores, judge_scores.yes_from) for judge_scores in (before, after)]
     exact = closed.unit.measure == "exact agreement"
     gained = gain_of(worths[0], worths[1], closed.clusters, yes_no=exact, seed=closed.seed)
     test = task.labelled.of(task.parts, "test")
@@ -245,21 +245,23 @@ async def _looked(
 
 
 def _with_needed(
-    found: Learning, results: Sequence[CandidateResult], before: JudgeScores, rows: LearningRows
+    learning: Learning, results: Sequence[CandidateResult], before: JudgeScores, rows: LearningRows
 ) -> Learning:
     """Return it with how many labels would show the gain of the best candidate, if it is real."""
     pairs = [
-        (told, one) for told, one in zip(found.candidates, results, strict=True) if told.state == "measured"
+        (candidate, result)
+        for candidate, result in zip(learning.candidates, results, strict=True)
+        if candidate.state == "measured"
     ]
     if not pairs:
-        return found
-    told, best = max(pairs, key=lambda pair: gain(pair[0]))
-    wanted = gain(told) if gain(told) > 0 else A_GAIN * rows.unit.span
+        return learning
+    candidate, best = max(pairs, key=lambda pair: gain(pair[0]))
+    wanted = gain(candidate) if gain(candidate) > 0 else A_GAIN * rows.unit.span
     old, mine = rows.worths(before.scores, before.yes_from), worths_of_result(best, rows)
     clusters = [rows.clusters[n] for n in np.flatnonzero(best.asked)]
     spread = spread_of_gain(old[best.asked], mine[best.asked], clusters)
-    needed = needed_labels(spread, wanted, found.n_test / (found.n_dev + found.n_test))
-    return msgspec.structs.replace(found, needed=needed, needed_gain=None if needed is None else wanted)
+    needed = needed_labels(spread, wanted, learning.n_test / (learning.n_dev + learning.n_test))
+    return msgspec.structs.replace(learning, needed=needed, needed_gain=None if needed is None else wanted)
 
 
 class LearningRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -324,9 +326,9 @@ def run_learning(run: LearningRun) -> Learning:
     """Return what learn_judge returns."""
     task, settings = task_of_run(run), run.development.settings
     store, who = DevelopmentStore(settings), user_of(settings)
-    found = run_in_session(settings, run.development.how, lambda session: learn(task, session, store, who))
-    store.put_learning(task.file.name, found)
-    return found
+    learning = run_in_session(settings, run.development.how, lambda session: learn(task, session, store, who))
+    store.put_learning(task.file.name, learning)
+    return learning
 
 
 def task_of_run(run: LearningRun) -> LearningTask:
@@ -338,13 +340,13 @@ def task_of_run(run: LearningRun) -> LearningTask:
 
 def learning_task(run: LearningRun, labelled: LabelledSet, store: DevelopmentStore) -> LearningTask:
     """Return the task on a labelled set that was read. Raises what learn_judge raises before it asks."""
-    place, scale = run.development.judge, run.development.scale
-    if not isinstance(place, Path | str):
+    named_judge, scale = run.development.judge, run.development.scale
+    if not isinstance(named_judge, Path | str):
         raise ConfigError(
             "learning writes the next version of a judge's file: name a file, or a judge by name."
         )
-    file = learned_file(place, run.development.settings)
-    unknown = next((one for one in run.methods if one not in METHODS), None)
+    file = learned_file(named_judge, run.development.settings)
+    unknown = next((name for name in run.methods if name not in METHODS), None)
     if unknown is not None:
         raise ConfigError(f"unknown way to learn {unknown!r}. {nearest(unknown, METHODS)}")
     if run.yes_from is not None:
@@ -354,24 +356,24 @@ def learning_task(run: LearningRun, labelled: LabelledSet, store: DevelopmentSto
         labelled = msgspec.structs.replace(labelled, labels=as_yes_no(labelled.labels, metric, run.yes_from))
     return LearningTask(
         file=file,
-        helpers=[_helper(str(one)) for one in run.helpers],
+        helpers=[_helper(str(name)) for name in run.helpers],
         labelled=labelled,
         parts=store.split(labelled),
         scale=scale,
-        methods=[one for one in METHODS if not run.methods or one in run.methods],
+        methods=[name for name in METHODS if not run.methods or name in run.methods],
         proposer=run.proposer,
     )
 
 
-def _helper(given: str) -> Helper:
+def _helper(named: str) -> Helper:
     """Return another judge that is named, as `NAME by MODEL` where it asks a model of its own."""
-    place, by, model = given.rpartition(" by ")
-    if not by or given.endswith(".toml"):
-        place, model = given, ""
-    judge = load_judge(place)
+    judge_name, by, model = named.rpartition(" by ")
+    if not by or named.endswith(".toml"):
+        judge_name, model = named, ""
+    judge = load_judge(judge_name)
     if model and not judge.needs_model:
-        raise ConfigError(f"{given!r}: {judge.name} asks no model. Take out 'by {model}'.")
-    member = Member(judge=placed_name(place), model=model or None, loaded=judge)
+        raise ConfigError(f"{named!r}: {judge.name} asks no model. Take out 'by {model}'.")
+    member = Member(judge=placed_name(judge_name), model=model or None, loaded=judge)
     return Helper(member=member, model=model or None)
 
 

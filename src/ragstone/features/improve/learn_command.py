@@ -96,11 +96,12 @@ def learn(
     _tell(run_learning(run), json=asking.json)
 
 
-def _tell(found: "Learning", *, json: bool) -> None:
+def _tell(learning: "Learning", *, json: bool) -> None:
     from ragstone.features.improve.learn_words import learning_document
 
-    show_found(found, lambda: learning_document(found), json=json)
-    if found.new_version is not None:
-        say(f"{found.version_path} is version {found.new_version} now. Use it: --judge {found.version_path}")
-    if found.verdict == "over budget":
+    show_found(learning, lambda: learning_document(learning), json=json)
+    if learning.new_version is not None:
+        path = learning.version_path
+        say(f"{path} is version {learning.new_version} now. Use it: --judge {path}")
+    if learning.verdict == "over budget":
         raise typer.Exit(OVER_BUDGET)

@@ -138,7 +138,7 @@ class PairedGain(msgspec.Struct, frozen=True, kw_only=True):
 
 def gain_of(before: Floats, after: Floats, clusters: Sequence[str], *, yes_no: bool, seed: int) -> PairedGain:
     """Return agreement before and after, and the test of the difference. before, after: worths, (n,)."""
-    values = [mean_estimate(one, clusters, seed=seed, proportion=yes_no) for one in (before, after)]
+    values = [mean_estimate(worths, clusters, seed=seed, proportion=yes_no) for worths in (before, after)]
     if values[0] is None or values[1] is None:
         raise ValueError("a gain is of at least one answer")
     test = paired_tests(np.stack([after, before], axis=1), [(0, 1)], clusters, seed=seed)[0]
@@ -153,12 +153,14 @@ def choose_candidate(candidates: Sequence[LearnedCandidate]) -> LearnedCandidate
     Breiman et al. 1984): what is bought with calls should show. Of candidates that gained the same, the one
     of the lower Brier score.
     """
-    good = [one for one in candidates if one.sure_gain > 0]
+    good = [candidate for candidate in candidates if candidate.sure_gain > 0]
     if not good:
         return None
-    best = max(good, key=lambda one: one.sure_gain)
-    near = [one for one in good if gain(one) >= gain(best) - best.error]
-    return min(near, key=lambda one: (round(one.calls, 6), -one.sure_gain, _brier(one)))
+    best = max(good, key=lambda candidate: candidate.sure_gain)
+    near = [candidate for candidate in good if gain(candidate) >= gain(best) - best.error]
+    return min(
+        near, key=lambda candidate: (round(candidate.calls, 6), -candidate.sure_gain, _brier(candidate))
+    )
 
 
 def _brier(candidate: LearnedCandidate) -> float:

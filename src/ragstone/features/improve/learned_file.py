@@ -44,9 +44,9 @@ class LearnedFile(msgspec.Struct, frozen=True, kw_only=True):
     base: str
 
 
-def learned_file(place: Place, settings: Settings) -> LearnedFile:
+def learned_file(named_judge: Place, settings: Settings) -> LearnedFile:
     """Return a judge that is to learn. Raises ConfigError for what can have no next version."""
-    text = str(place)
+    text = str(named_judge)
     if names_function(text):
         raise ConfigError(
             f"{text}: a Python function has no prompt or weights that could be learned. Name a judge's "
@@ -58,8 +58,8 @@ def learned_file(place: Place, settings: Settings) -> LearnedFile:
         if options:
             raise ConfigError(f"{text}: write the options into the file, then learn from the file as it is.")
         path = Path(name).expanduser()
-        given = read_text(path)
-        judge = draft_as_run(given, path)
+        source = read_text(path)
+        judge = draft_as_run(source, path)
         place_of = path.absolute().with_name(f"{path.stem}@v{judge.version}.toml")
         following = max([*versions(path), judge.version]) + 1
         return _checked(
@@ -70,7 +70,7 @@ def learned_file(place: Place, settings: Settings) -> LearnedFile:
                 name=judge.name,
                 version=following,
                 own=True,
-                base=digest_of(given),
+                base=digest_of(source),
             )
         )
     judge = load_judge(text)
@@ -112,7 +112,7 @@ def candidate_text(file: LearnedFile, judge: Judge) -> str:
     return judge_text(judge, file.path.absolute().parent)
 
 
-def write_learned(file: LearnedFile, chosen: LearnedCandidate, found: Learning, who: str) -> Frozen:
+def write_learned(file: LearnedFile, chosen: LearnedCandidate, learning: Learning, who: str) -> Frozen:
     """Write the candidate as the next version of the file, with what was tried at the top.
 
     The judge as it is becomes a frozen version first where it is none, for the new one may name it as a
@@ -134,13 +134,13 @@ def write_learned(file: LearnedFile, chosen: LearnedCandidate, found: Learning, 
         base, before = digest_of(text), text
     elif file.path.is_file():
         before = read_text(file.path)
-    lines = [*history_lines(found), *_comments(before)]
+    lines = [*history_lines(learning), *_comments(before)]
     change = f"learned, {chosen.name}: {chosen.made}"
     newest = max(versions(file.path), default=0)
     learned = parse_draft(chosen.text, file.path)
     if newest and same_version(file.path, learned) == newest:  # it was learned, and written, before
-        kept = versions(file.path)[newest]
-        return Frozen(judge=parse_draft(read_text(kept), kept), version=newest, path=file.path, kept=kept)
+        copy = versions(file.path)[newest]
+        return Frozen(judge=parse_draft(read_text(copy), copy), version=newest, path=file.path, kept=copy)
     return freeze(file.path, "\n".join([*lines, chosen.text]), change, who=who, base=base)
 
 

@@ -94,14 +94,14 @@ def _tied(
     parts: Mapping[Node, Part],
 ) -> set[Node]:
     """Return all nodes that are tied to a question and not placed."""
-    found: set[Node] = set()
+    tied: set[Node] = set()
     waiting = [name]
     while waiting:
         for node in by_name[waiting.pop()]:
-            if node not in found and node not in parts:
-                found.add(node)
+            if node not in tied and node not in parts:
+                tied.add(node)
                 waiting.extend(touching[node])
-    return found
+    return tied
 
 
 def _share_of(node: Node, seed: int) -> float:

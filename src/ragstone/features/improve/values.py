@@ -138,13 +138,13 @@ def looks_at(looks: Iterable[LookRecord], questions: Iterable[str]) -> list[Look
 def look_notes(number: int, looks: Sequence[LookRecord], n_answers: int) -> list[str]:
     """Return what stands with every card of the test part; number: of this look, from 1."""
     look = looks[number - 1]
-    judges = len({(one.judge, one.digest) for one in looks[:number]})
+    judges = len({(record.judge, record.digest) for record in looks[:number]})
     others = "" if judges == 1 else f", at {judges} different judges or versions"
-    said = (
+    text = (
         f"Look {number} at this test part ({look.labels}, {n_answers:,} labelled answers){others}; by "
         f"{look.who}, {look.at[:10]}."
     )
-    return [said, *([CAUTION.format(n=number)] if number >= SEVERAL else [])]
+    return [text, *([CAUTION.format(n=number)] if number >= SEVERAL else [])]
 
 
 LONGEST = 2000  # characters of a text that are kept with a change
@@ -178,15 +178,15 @@ class Moved(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 def humans_of(labels: Sequence[Label], metric: str, scale: Scale) -> dict[Key, Human]:
     """Return what people say of each answer in a metric. Raises DataError if no label is for it."""
-    found = human_scores(labels, metric, scale.mapping)
-    if not found:
+    humans = human_scores(labels, metric, scale.mapping)
+    if not humans:
         known = ", ".join(sorted({str(label.metric) for label in labels})) or "nothing"
         raise DataError(
             f"no label is for {metric!r}: the labels are for {known}. Give the judge the metric of the "
             "labels, "
             f'e.g. metric = "{next((label.metric for label in labels if label.metric), "correctness")}".'
         )
-    return found
+    return humans
 
 
 def judged_version(
@@ -195,31 +195,33 @@ def judged_version(
     """Return one version's judgements, measured on people's grades. metric: of its score."""
     mine = [row for row in rows if row.metric == metric]
     first = mine[0]
-    one = JudgeId(first.judge, metric, first.model, first.prompt_version)
-    check_thresholds({} if scale.threshold is None else {first.judge: scale.threshold}, {one: mine})
-    found = measure(one, mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold)
-    card = report_card(found, [], None, seed=seed, resamples=RESAMPLES)
-    return JudgedVersion(rows={(row.question_id, row.system): row for row in mine}, measured=found, card=card)
+    judge_id = JudgeId(first.judge, metric, first.model, first.prompt_version)
+    check_thresholds({} if scale.threshold is None else {first.judge: scale.threshold}, {judge_id: mine})
+    measured = measure(judge_id, mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold)
+    card = report_card(measured, [], None, seed=seed, resamples=RESAMPLES)
+    return JudgedVersion(
+        rows={(row.question_id, row.system): row for row in mine}, measured=measured, card=card
+    )
 
 
 def compare_versions(before: JudgedVersion, after: JudgedVersion, *, seed: int) -> Moved:
     """Return whether agreement moved, by the first measure that means something for both."""
-    places = [{key: at for at, key in enumerate(one.measured.pairs.keys)} for one in (before, after)]
+    places = [{key: at for at, key in enumerate(version.measured.pairs.keys)} for version in (before, after)]
     keys = [key for key in after.measured.pairs.keys if key in places[0]]
     if not keys:
         return Moved()
     of_key = dict(zip(after.measured.pairs.keys, after.measured.pairs.clusters, strict=True))
     clusters = [of_key[key] for key in keys]
     rows = [
-        _at(one.measured.comparison, [place[key] for key in keys])
-        for one, place in zip((before, after), places, strict=True)
+        _at(version.measured.comparison, [place_of[key] for key in keys])
+        for version, place_of in zip((before, after), places, strict=True)
     ]
     by, _why = choose_measure(rows, None)
-    found = [worths(row, by) for row in rows]
-    columns = [column for column in found if column is not None]
+    both_worths = [worths(row, by) for row in rows]
+    columns = [column for column in both_worths if column is not None]
     values = tuple(
         None if column is None else mean_estimate(column, clusters, seed=seed, proportion=by[0] == "e")
-        for column in found
+        for column in both_worths
     )
     test = None
     if len(columns) == 2:
@@ -250,11 +252,12 @@ def changes_between(
     With a threshold, or grades, two scores are the same if they are cut, or graded, the same. Answers on
     which annotators tie are left out, and those on whose question one of the two was tuned.
     """
-    graded = [_graded(one) for one in (before, after)]
+    graded = [_graded(version) for version in (before, after)]
     same_unit = all(
-        one.measured.comparison is not None and one.measured.comparison.same_unit for one in (before, after)
+        version.measured.comparison is not None and version.measured.comparison.same_unit
+        for version in (before, after)
     )
-    found = []
+    changes = []
     for key, row in after.rows.items():
         human, old = humans.get(key), before.rows.get(key)
         if human is None or human.score is None or old is None or is_tuned(row) or is_tuned(old):
@@ -262,16 +265,16 @@ def changes_between(
         scores = graded[0].get(key, old.score), graded[1].get(key, row.score)
         if scores[0] != scores[1]:
             move = _move(scores[0], scores[1], human.score if same_unit else None)
-            found.append(_change(key, old, row, human, move, answer=answers.get(key)))
-    return sorted(found, key=lambda change: ORDER.index(change.move))
+            changes.append(_change(key, old, row, human, move, answer=answers.get(key)))
+    return sorted(changes, key=lambda change: ORDER.index(change.move))
 
 
-def _graded(one: JudgedVersion) -> dict[Key, float]:
+def _graded(version: JudgedVersion) -> dict[Key, float]:
     """Return the scores as they are compared: cut where there is a threshold."""
-    comparison = one.measured.comparison
+    comparison = version.measured.comparison
     if comparison is None:
         return {}
-    return dict(zip(one.measured.pairs.keys, comparison.judge.tolist(), strict=True))
+    return dict(zip(version.measured.pairs.keys, comparison.judge.tolist(), strict=True))
 
 
 def _move(before: float | None, after: float | None, human: float | None) -> Move:

@@ -70,18 +70,19 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
             cause="unknown", says="unknown whether the judge changed: no canaries judged since"
         )
     moved = after.mean - before.mean
-    words = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
+    interval = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
     if shift.low <= 0 <= shift.high:
         most = shift.high if moved > 0 else -shift.low
         if most < abs(moved) - math.hypot(before.half, after.half):
             return Attribution(
-                cause="application", says=f"the canaries agree: {shift.n} frozen answers moved {words}"
+                cause="application", says=f"the canaries agree: {shift.n} frozen answers moved {interval}"
             )
         return Attribution(
-            cause="unknown", says=f"{shift.n} frozen answers are too few to tell if it is the judge: {words}"
+            cause="unknown",
+            says=f"{shift.n} frozen answers are too few to tell if it is the judge: {interval}",
         )
     corrected = _corrected(after, shift)
-    says = f"the judge changed: it scores {shift.n} frozen answers {words}"
+    says = f"the judge changed: it scores {shift.n} frozen answers {interval}"
     left = moved - shift.mean
     if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
         return Attribution(cause="judge", says=says, corrected=corrected)
@@ -153,7 +154,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_among(alarms: Iterable[Alarm]) -> list[Alarm]:
     """Return the alarms of a change for the worse, or of no known side, that still holds."""
-    return [one for one in alarms if one.over is None and one.worse is not False]
+    return [alarm for alarm in alarms if alarm.over is None and alarm.worse is not False]
 
 
 def mean_words(alarm: Alarm, level: Level, *, digits: int = 3) -> str:
@@ -202,18 +203,20 @@ def alarms(
     if not cells and not use:
         return []
     before = today or max(cell.day for cell in (*cells, *use))
-    streams, told = streams_of(cells, before), streams_of(use, before)
+    streams, use_streams = streams_of(cells, before), streams_of(use, before)
     alpha = section.alpha * (1 - ON_USE)
     part = ON_LOGS if section.canaries else 1.0
     changes = changes_of(streams, alpha * part, section.baseline_days)
     logged = _logged(changes, streams, known, best or {})
-    changes = changes_of(told, section.alpha * ON_USE, section.baseline_days)
-    logged += _logged(changes, told, known, USE_BEST)
+    changes = changes_of(use_streams, section.alpha * ON_USE, section.baseline_days)
+    logged += _logged(changes, use_streams, known, USE_BEST)
     named = _named(streams, known)
     frozen = known.canaries if section.canaries else None
-    shown = _shown(frozen, alpha * (1 - part), logged) if frozen else []
-    kept = folded([*logged, *named, *shown], [*streams, *told])
-    return sorted(kept, key=lambda one: (one.raised or one.since, one.metric, one.tag, one.value))
+    by_canaries = _shown(frozen, alpha * (1 - part), logged) if frozen else []
+    all_alarms = folded([*logged, *named, *by_canaries], [*streams, *use_streams])
+    return sorted(
+        all_alarms, key=lambda alarm: (alarm.raised or alarm.since, alarm.metric, alarm.tag, alarm.value)
+    )
 
 
 def _logged(
@@ -222,7 +225,7 @@ def _logged(
     by_stream: dict[tuple[str, str, str, str], list[Change]] = {}
     for change in changes:
         by_stream.setdefault(change.stream.key, []).append(change)
-    found = []
+    logged = []
     for of_one in by_stream.values():
         replaced = _replaced(of_one[0].stream, streams)
         made = [
@@ -233,8 +236,8 @@ def _logged(
             if alarm is not None:
                 undone = later is not None and _undoes(later, alarm)
                 over = later.since if later is not None and undone else replaced
-                found.append(msgspec.structs.replace(alarm, over=over))
-    return found
+                logged.append(msgspec.structs.replace(alarm, over=over))
+    return logged
 
 
 def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Best) -> Alarm:
@@ -244,7 +247,7 @@ def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Bes
         for first, last in ((change.begin, change.at), (change.at, end))
     )
     since, compared = stream.day(change.at), stream.day(change.begin)
-    shift, found = _cause(change, end, before, after, known)
+    shift, attribution = _cause(change, end, before, after, known)
     return Alarm(
         metric=stream.metric,
         tag=stream.tag,
@@ -259,10 +262,10 @@ def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Bes
         worse=_is_worse(stream.metric, after.mean > before.mean, best),
         e_value=math.exp(min(change.log_evidence, 700.0)),
         alpha=change.alpha,
-        cause=found.cause,
-        says=found.says,
+        cause=attribution.cause,
+        says=attribution.says,
         canaries=shift,
-        corrected=found.corrected,
+        corrected=attribution.corrected,
     )
 
 
@@ -321,7 +324,8 @@ def _took_over(old: Stream, new: Stream) -> bool:
 def _named(streams: Sequence[Stream], known: JudgeEvidence) -> list[Alarm]:
     """Return the changes of a judge that the cells name: of each metric, from one judge to the next."""
     whole = sorted(
-        (one for one in streams if not one.tag), key=lambda one: (one.metric, one.first, one.judge)
+        (stream for stream in streams if not stream.tag),
+        key=lambda stream: (stream.metric, stream.first, stream.judge),
     )
     return [_renamed(old, new, known) for old, new in pairwise(whole) if _took_over(old, new)]
 
@@ -332,8 +336,8 @@ def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
     fixed = any(map(cannot_drift, judges))  # such a judge is asked about no canary, so none compares the two
     canaries = None if fixed else known.canaries
     shift = judge_shift(canaries, new.first, judges, old.first).get(new.metric) if canaries else None
-    found = cause_of(before, after, shift)
-    moved = found.says if shift else "unknown how much that changes scores: no canaries by both"
+    attribution = cause_of(before, after, shift)
+    moved = attribution.says if shift else "unknown how much that changes scores: no canaries by both"
     return Alarm(
         metric=new.metric,
         tag="",
@@ -348,10 +352,10 @@ def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
         worse=None,
         e_value=None,
         alpha=None,
-        cause="both" if found.cause == "both" else "judge",
+        cause="both" if attribution.cause == "both" else "judge",
         says=f"the judge changed from {old.judge} to {new.judge}; {moved}",
         canaries=shift,
-        corrected=found.corrected,
+        corrected=attribution.corrected,
     )
 
 
@@ -359,8 +363,8 @@ def _shown(canaries: Canaries, alpha: float, logged: Sequence[Alarm]) -> list[Al
     """Return the changes of a judge that canaries show, and that no alarm names yet."""
     return [
         _drifted(metric, change, canaries.frozen)
-        for metric, found in judge_changes(canaries, alpha).items()
-        for change in found
+        for metric, changes in judge_changes(canaries, alpha).items()
+        for change in changes
         if not any(_is_of(alarm, metric, change) for alarm in logged)
     ]
 
@@ -421,30 +425,30 @@ def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
         at = next((at for at, alarm in enumerate(whole) if _repeats(part, alarm)), None)
         (alone if at is None else below[at]).append(part)
     by_key = {stream.key: stream for stream in streams}
-    kept = [msgspec.structs.replace(one, beneath=tuple(below[at])) for at, one in enumerate(whole)]
+    wholes = [msgspec.structs.replace(head, beneath=tuple(below[at])) for at, head in enumerate(whole)]
     left, beneath = [], {at: list[Alarm]() for at in range(len(alone))}
-    for one in kept:
-        causes = [at for at, part in enumerate(alone) if _explains(part, one, by_key)]
+    for head in wholes:
+        causes = [at for at, part in enumerate(alone) if _explains(part, head, by_key)]
         if causes:
             most = max(causes, key=lambda at: abs(alone[at].moved) * alone[at].after.n)
-            beneath[most] += [msgspec.structs.replace(one, beneath=()), *one.beneath]
+            beneath[most] += [msgspec.structs.replace(head, beneath=()), *head.beneath]
         else:
-            left.append(one)
-    explained = [msgspec.structs.replace(one, beneath=tuple(beneath[at])) for at, one in enumerate(alone)]
+            left.append(head)
+    explained = [msgspec.structs.replace(head, beneath=tuple(beneath[at])) for at, head in enumerate(alone)]
     return [*_by_label([*left, *explained]), *named, *other]
 
 
 def _by_day(named: Sequence[Alarm]) -> list[Alarm]:
-    found: dict[date, list[Alarm]] = {}
+    by_day: dict[date, list[Alarm]] = {}
     for alarm in named:
-        found.setdefault(alarm.since, []).append(alarm)
-    return [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in found.values()]
+        by_day.setdefault(alarm.since, []).append(alarm)
+    return [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in by_day.values()]
 
 
 def _by_label(alarms: Sequence[Alarm]) -> list[Alarm]:
     """Return alarms of `metric` and `metric=label` that are of one change as one, the rest beneath."""
     heads: list[list[Alarm]] = []
-    for alarm in sorted(alarms, key=lambda one: -(one.e_value or 0.0)):
+    for alarm in sorted(alarms, key=lambda repeat: -(repeat.e_value or 0.0)):
         group = next((group for group in heads if _same_labels(group[0], alarm)), None)
         if group is None:
             heads.append([alarm])
@@ -455,23 +459,27 @@ def _by_label(alarms: Sequence[Alarm]) -> list[Alarm]:
             head,
             beneath=(
                 *head.beneath,
-                *(low for one in rest for low in (msgspec.structs.replace(one, beneath=()), *one.beneath)),
+                *(
+                    low
+                    for repeat in rest
+                    for low in (msgspec.structs.replace(repeat, beneath=()), *repeat.beneath)
+                ),
             ),
         )
         for head, *rest in heads
     ]
 
 
-def _same_labels(one: Alarm, other: Alarm) -> bool:
-    bases = [alarm.metric.partition("=")[0] for alarm in (one, other)]
-    near = abs((one.since - other.since).days) <= SAME_CHANGE_DAYS
-    where = (one.judge, one.tag, one.value) == (other.judge, other.tag, other.value)
-    return bases[0] == bases[1] and one.metric != other.metric and near and where
+def _same_labels(first: Alarm, other: Alarm) -> bool:
+    bases = [alarm.metric.partition("=")[0] for alarm in (first, other)]
+    near = abs((first.since - other.since).days) <= SAME_CHANGE_DAYS
+    where = (first.judge, first.tag, first.value) == (other.judge, other.tag, other.value)
+    return bases[0] == bases[1] and first.metric != other.metric and near and where
 
 
-def _same_time(one: Alarm, other: Alarm) -> bool:
-    near = abs((one.since - other.since).days) <= SAME_CHANGE_DAYS
-    return near and (one.metric, one.judge, one.rose) == (other.metric, other.judge, other.rose)
+def _same_time(first: Alarm, other: Alarm) -> bool:
+    near = abs((first.since - other.since).days) <= SAME_CHANGE_DAYS
+    return near and (first.metric, first.judge, first.rose) == (other.metric, other.judge, other.rose)
 
 
 def _repeats(part: Alarm, whole: Alarm) -> bool:

@@ -84,11 +84,11 @@ def _priors(first: Codes, n: int) -> tuple[Floats, Floats]:
     The j-th possible column has h / ((j + h)(j + h + 1)), which sums to 1 over all j and to h / (j + h + 1)
     over those after it.
     """
-    place = np.arange(n) - first[:, None]
-    j = np.maximum(place, 0)
+    after_first = np.arange(n) - first[:, None]
+    j = np.maximum(after_first, 0)
     at = np.log(HALF_LIFE) - np.log(j + HALF_LIFE) - np.log(j + HALF_LIFE + 1.0)
     after = np.log(HALF_LIFE) - np.log(j + HALF_LIFE + 1.0)
-    return np.where(place >= 0, at, -np.inf), np.where(place >= 0, after, 0.0)
+    return np.where(after_first >= 0, at, -np.inf), np.where(after_first >= 0, after, 0.0)
 
 
 class _Sums:

@@ -155,21 +155,21 @@ def _cut(name: str, text: str, most: int, cut: Counter[str]) -> str:
 
 
 def _message(refused: Sequence[str], n_over: int, cut: Counter[str], section: OtlpSection) -> str:
-    told = []
+    sentences = []
     if refused:
-        told.append(f"{plural(len(refused), 'span')} not taken: {refused[0]}.")
+        sentences.append(f"{plural(len(refused), 'span')} not taken: {refused[0]}.")
     if n_over:
-        told.append(
+        sentences.append(
             f"{plural(n_over, 'span')} not taken: a request holds {section.max_spans:,} at most. Send "
             "smaller batches, or raise max_spans in [serve.otlp]."
         )
     if cut:
         names = ", ".join(list(cut)[:3])
-        told.append(
+        sentences.append(
             f"{plural(cut.total(), 'text')} cut to {section.max_attribute_kb:,} kB ({names}); raise "
             "max_attribute_kb in [serve.otlp] to keep more."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 MOST_PROCESSES = 4

@@ -128,16 +128,16 @@ def _follow(
     from ragstone.features.watch.lines import judged_line, read_lines
     from ragstone.features.watch.watching import followed, utc_today
 
-    told = {alarm_line(one) for one in summary.open_alarms}
+    known = {alarm_line(open_alarm) for open_alarm in summary.open_alarms}
     say("Waiting for new rows; Ctrl-C ends.")
     for later in followed(watcher, sources, asking=asking, offline=offline):
         summary = later
         for line in [*read_lines(summary.read), judged_line(summary)]:
             say(line)
         for alarm in map(alarm_line, summary.open_alarms):
-            if alarm not in told:
+            if alarm not in known:
                 say(f"ALARM: {alarm}")
-                told.add(alarm)
+                known.add(alarm)
     return watcher.judge(summary.read, asking=False, today=utc_today())
 
 

@@ -65,9 +65,9 @@ def _reason(row: Judgement) -> str | None:
     text = row.rationale or row.error
     if not text and row.verdicts:
         bad = [
-            f"{one.statement} ({one.reason})" if one.reason else one.statement
-            for one in row.verdicts
-            if not one.supported
+            f"{verdict.statement} ({verdict.reason})" if verdict.reason else verdict.statement
+            for verdict in row.verdicts
+            if not verdict.supported
         ]
         text = "Not supported: " + "; ".join(bad) if bad else "Every statement is supported."
     return text[:LONGEST_REASON] if text else None
@@ -183,12 +183,12 @@ def due(
 
 def due_numbers(db: sqlite3.Connection, judges: Sequence[str], most: int = -1) -> list[int]:
     """Return the numbers of exchanges that are to be judged, in their order; at most so many."""
-    found = db.execute(
+    rows = db.execute(
         f"SELECT n FROM exchanges WHERE draw < chance AND done NOT IN ({_done(db, judges)})"
         " ORDER BY day IS NULL, day DESC, draw / chance, n LIMIT ?",
         (most,),
     )
-    return [n for (n,) in found]
+    return [n for (n,) in rows]
 
 
 def count_due(db: sqlite3.Connection, judges: Sequence[str]) -> int:
@@ -235,13 +235,13 @@ class Scores:
         on: the day on which they were made, None where nobody knows.
         """
         rows, reasons, days = [], [], set()
-        for n, one in of:
-            if one.status == "over_budget":  # nobody judged it: it is still due
+        for n, score in of:
+            if score.status == "over_budget":  # nobody judged it: it is still due
                 continue
-            measure = self._measure(one, best)
-            label = None if one.label is None else self._label(measure, one.label)
-            rows.append((n, measure, PLACES[one.status], one.score, label))
-            reasons += [(n, measure, one.reason)] if one.reason else []
+            measure = self._measure(score, best)
+            label = None if score.label is None else self._label(measure, score.label)
+            rows.append((n, measure, PLACES[score.status], score.score, label))
+            reasons += [(n, measure, score.reason)] if score.reason else []
             days.add(n)
         self._db.executemany(
             "INSERT INTO scores VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET status = excluded.status,"
@@ -291,18 +291,18 @@ class Scores:
         (number,) = self._db.execute("SELECT n FROM judge_sets WHERE judges = ?", (names,)).fetchone()
         return int(number)
 
-    def declare(self, one: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
+    def declare(self, score: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give, so that those that it never gave have a share of 0."""
-        measure = self._measure(one, best)
+        measure = self._measure(score, best)
         for label in labels:
             self._label(measure, label)
 
-    def _measure(self, one: StoredScore, best: dict[str, str]) -> int:
-        key = (one.judge, one.version, one.model, one.metric)
+    def _measure(self, score: StoredScore, best: dict[str, str]) -> int:
+        key = (score.judge, score.version, score.model, score.metric)
         if key not in self._measures:
             self._db.execute(
                 "INSERT OR IGNORE INTO measures (judge, version, model, metric, best) VALUES (?, ?, ?, ?, ?)",
-                (*key, best.get(one.metric, "highest")),
+                (*key, best.get(score.metric, "highest")),
             )
             (self._measures[key],) = self._db.execute(
                 "SELECT n FROM measures WHERE judge = ? AND version = ? AND model = ? AND metric = ?", key
@@ -321,8 +321,10 @@ class Scores:
 
 def left_of(db: sqlite3.Connection, caps: Caps, today: datetime.date) -> Caps:
     """Return what is left of the budget of a day; of USD nothing where what the day has cost is not known."""
-    found = db.execute("SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)).fetchone()
-    calls, tokens, usd = found or (0, 0, 0.0)
+    spent_row = db.execute(
+        "SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)
+    ).fetchone()
+    calls, tokens, usd = spent_row or (0, 0, 0.0)
     return msgspec.structs.replace(
         caps,
         calls=None if caps.calls is None else max(0, caps.calls - calls),

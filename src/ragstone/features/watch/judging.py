@@ -109,18 +109,18 @@ class _DueWork:
         """Judge exchanges by the judges that they lack; return those that are still due."""
         answers = list(self._store.answers(due.n for due in some).values())
         lacking = [self._judges[name] for name in some[0].judges]
-        kept: list[tuple[int, StoredScore]] = []
+        scores: list[tuple[int, StoredScore]] = []
         try:
             async for row in judge_rows(
                 lambda: answers, lacking, self._session, len(answers), context=self._context
             ):
-                kept += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
-                if len(kept) % COUNTED == 0:
+                scores += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
+                if len(scores) % COUNTED == 0:
                     self._spending.count()
         except asyncio.CancelledError:
-            self._keep(kept, answers)
+            self._keep(scores, answers)
             raise Stopped("stopped. What was judged is kept: run the same command again to go on.") from None
-        return self._keep(kept, answers)
+        return self._keep(scores, answers)
 
     def _counts(self, row: Judgement) -> bool:
         """Return whether a judgement says something of its exchange, and not of the budget or the ledger."""
@@ -129,23 +129,23 @@ class _DueWork:
             return False
         return not (row.error or "").startswith(OFFLINE)
 
-    def _keep(self, kept: Iterable[tuple[int, StoredScore]], answers: Sequence[Answer]) -> set[int]:
-        kept = list(kept)
-        self._declare(kept)
+    def _keep(self, scores: Iterable[tuple[int, StoredScore]], answers: Sequence[Answer]) -> set[int]:
+        scores = list(scores)
+        self._declare(scores)
         self._spending.count()
         numbers = [int(answer.question_id) for answer in answers]
         names = list(self._judges)
-        done = self._store.keep(kept, best=self._best, judges=names, finished=numbers, on=self._today)
+        done = self._store.keep(scores, best=self._best, judges=names, finished=numbers, on=self._today)
         self.finished += len(done)
         return set(numbers) - done
 
-    def _declare(self, kept: Iterable[tuple[int, StoredScore]]) -> None:
+    def _declare(self, scores: Iterable[tuple[int, StoredScore]]) -> None:
         """Make the labels known that a judge can give, once for each judge and model."""
-        for _, one in kept:
-            judge = self._judges.get(one.judge)
-            if isinstance(judge, ClassifyJudge) and (one.judge, one.model) not in self._declared:
-                self._declared.add((one.judge, one.model))
-                self._store.declare_labels(one, judge.labels, self._best)
+        for _, score in scores:
+            judge = self._judges.get(score.judge)
+            if isinstance(judge, ClassifyJudge) and (score.judge, score.model) not in self._declared:
+                self._declared.add((score.judge, score.model))
+                self._store.declare_labels(score, judge.labels, self._best)
 
     def spend(self) -> None:
         """Count to the day what was spent since the last time, in all of the session."""
@@ -182,8 +182,8 @@ MOST_DRAWN_FROM = 5000  # exchanges, the first that were read
 
 def load_canaries(store: MonitorStore) -> Canaries | None:
     """Return the canaries of a store, None before they are frozen."""
-    kept = store.note(CANARIES_NOTE)
-    return None if kept is None else msgspec.json.decode(kept, type=Canaries)
+    note = store.note(CANARIES_NOTE)
+    return None if note is None else msgspec.json.decode(note, type=Canaries)
 
 
 def freeze_canaries(
@@ -219,7 +219,9 @@ def canaries_wait(
     canaries = load_canaries(store)
     if canaries is None or not section.canaries:
         return False
-    unknown = [one.raised for one in alarms if one.raised and one.cause == "unknown" and one.over is None]
+    unknown = [
+        alarm.raised for alarm in alarms if alarm.raised and alarm.cause == "unknown" and alarm.over is None
+    ]
     return due(canaries, today, section.canary_days, max(unknown, default=None))
 
 
@@ -246,7 +248,7 @@ async def judge_canaries(
 
     async def judge(answer: Answer, number: int) -> dict[str, CanaryScore]:
         again = _anew(context, number)
-        rows = [row for one in asking for row in await judge_answer(one, answer, again)]
+        rows = [row for asked_judge in asking for row in await judge_answer(asked_judge, answer, again)]
         cut_off.extend(row for row in rows if row.status == "over_budget")
         return _canary_scores(rows)
 
@@ -266,10 +268,10 @@ def _canary_scores(rows: Sequence[Judgement]) -> dict[str, CanaryScore]:
     return {row.metric: score for row in rows if (score := _canary_score(scored_of(row))) is not None}
 
 
-def _canary_score(one: StoredScore) -> CanaryScore | None:
-    if one.score is None:
+def _canary_score(stored: StoredScore) -> CanaryScore | None:
+    if stored.score is None:
         return None
-    return CanaryScore(score=one.score, judge=judge_of(one.judge, one.version, one.model))
+    return CanaryScore(score=stored.score, judge=judge_of(stored.judge, stored.version, stored.model))
 
 
 def judge_evidence(store: MonitorStore) -> JudgeEvidence:

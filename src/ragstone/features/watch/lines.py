@@ -27,7 +27,7 @@ def read_lines(read: ReadCounts) -> list[str]:
     ]
     if read.malformed:
         lines.append(f"{plural(read.malformed, 'row')} cannot be read, the first of them:")
-        lines += [f"  {one}" for one in read.shown]
+        lines += [f"  {line}" for line in read.shown]
     return lines
 
 

@@ -55,25 +55,29 @@ def worst_of(db: sqlite3.Connection, since: date | None, gaps: Sequence[Gap] = (
     numbers.update(dict.fromkeys(_disliked(db, day, each)))
     numbers.update(dict.fromkeys(of_gaps))
     some = list(numbers)
-    found = [
+    worst = [
         Open(seen=seen, low=low_in(seen, best), gaps=of_gaps.get(seen.n, []))
         for at in range(0, len(some), MOST_OPENED)
         for seen in shown(db, some[at : at + MOST_OPENED])
     ]
-    found.sort(
-        key=lambda one: (-len(one.low), -(one.seen.time.timestamp() if one.seen.time else 0.0), one.seen.n)
+    worst.sort(
+        key=lambda exchange: (
+            -len(exchange.low),
+            -(exchange.seen.time.timestamp() if exchange.seen.time else 0.0),
+            exchange.seen.n,
+        )
     )
-    return found[:MOST_OPENED]
+    return worst[:MOST_OPENED]
 
 
 def low_in(seen: StoredExchange, best: Mapping[str, str]) -> list[str]:
     """Return the metrics in which an exchange is below the middle, people's feedback among them."""
     low = [
-        one.metric
-        for one in seen.scores
-        if one.score is not None
-        and one.metric in best
-        and (one.score > MIDDLE if best[one.metric] == "lowest" else one.score < MIDDLE)
+        score.metric
+        for score in seen.scores
+        if score.score is not None
+        and score.metric in best
+        and (score.score > MIDDLE if best[score.metric] == "lowest" else score.score < MIDDLE)
     ]
     if seen.feedback is not None and seen.feedback < MIDDLE:
         low.append("feedback")
@@ -103,7 +107,7 @@ def _disliked(db: sqlite3.Connection, day: int, most: int) -> list[int]:
 
 def _of_gaps(db: sqlite3.Connection, gaps: Iterable[Gap]) -> dict[int, list[int]]:
     """Return the numbers of some exchanges of each gap, with the ranks of their gaps."""
-    found: dict[int, list[int]] = {}
+    ranks_of: dict[int, list[int]] = {}
     for rank, gap in enumerate(gaps, 1):
         if rank > OF_GAPS:
             break
@@ -111,8 +115,8 @@ def _of_gaps(db: sqlite3.Connection, gaps: Iterable[Gap]) -> dict[int, list[int]
         marks = ",".join("?" * len(names))
         rows = db.execute(f"SELECT max(n) FROM exchanges WHERE name IN ({marks}) GROUP BY name", names)
         for (n,) in rows:
-            found.setdefault(n, []).append(rank)
-    return found
+            ranks_of.setdefault(n, []).append(rank)
+    return ranks_of
 
 
 RECENT_DAYS = 28
@@ -183,9 +187,9 @@ def look_at(
     best = store.best()
     held = store.overview(today)
     since = held.last - timedelta(days=RECENT_DAYS - 1) if held.last else None
-    told = use_cells(store.connection, held.last)
-    raised = alarms(cells, section, known=known, today=today, best=best, use=told)
-    kept = load_gaps(store)
+    cells_of_use = use_cells(store.connection, held.last)
+    raised = alarms(cells, section, known=known, today=today, best=best, use=cells_of_use)
+    gaps = load_gaps(store)
     metrics = drawn_metrics(best, cells)
     use = read_use(store.connection, held.last)
     return Look(
@@ -200,22 +204,22 @@ def look_at(
         spent=store_spent(store, today),
         cap=section.budget_per_day,
         left=store.count_due(judges),
-        gaps=kept,
+        gaps=gaps,
         charts=metric_charts(cells, metrics, raised),
         use=use,
         use_charts=use_charts(use, raised),
         panels=tag_panels(cells, metrics, section.tags, raised),
-        questions=worst_of(store.connection, since, kept.gaps if kept else ()),
+        questions=worst_of(store.connection, since, gaps.gaps if gaps else ()),
         cards=list(cards),
     )
 
 
 def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float | None]:
     """Return the calls, tokens and USD of a day; None where a price is unknown."""
-    found = store.connection.execute(
+    row = store.connection.execute(
         "SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)
     ).fetchone()
-    return found or (0, 0, 0.0)
+    return row or (0, 0, 0.0)
 
 
 def _rows(
@@ -224,16 +228,16 @@ def _rows(
     late = together(cell for cell in cells if not cell.tag and since is not None and cell.day >= since)
     recent = {(cell.metric, cell.judge): point_of(cell.day, [cell]) for cell in late}
     return [
-        MetricRow(mean=one, recent=recent.get((one.metric, one.judge)), card=_card(one, cards))
-        for one in metrics
+        MetricRow(mean=mean, recent=recent.get((mean.metric, mean.judge)), card=_card(mean, cards))
+        for mean in metrics
     ]
 
 
-def _card(one: MetricMean, cards: Sequence[ReportCard]) -> ReportCard | None:
+def _card(mean: MetricMean, cards: Sequence[ReportCard]) -> ReportCard | None:
     """Return the report card of the judge, version and model behind a mean."""
-    judge, _, rest = one.judge.partition(" ")
+    judge, _, rest = mean.judge.partition(" ")
     version, _, model = rest.partition(" ")
-    metric = one.metric.partition("=")[0]
+    metric = mean.metric.partition("=")[0]
     return next(
         (
             card

@@ -54,16 +54,16 @@ class LogBatch(msgspec.Struct, frozen=True):
 
 def present_files(sources: Iterable[Path | str], *, strict: bool = True) -> list[Path]:
     """Return the files of a log; raises DataError for what is not there, unless it is not `strict`."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for source in sources:
         try:
-            found |= dict.fromkeys(log_files([source]))
+            files |= dict.fromkeys(log_files([source]))
         except DataError:
             if strict:
                 raise
-    if not found and strict:
+    if not files and strict:
         raise DataError("no log was given. Name a file or a folder.")
-    return list(found)
+    return list(files)
 
 
 def rotated_from(sources: Iterable[Path | str], marks: Mapping[str, Mark]) -> list[Path]:
@@ -197,8 +197,8 @@ def _no_object(raw: object) -> str:
 def _whole(path: Path, status: os.stat_result, *, anew: bool) -> Iterator[LogBatch]:
     """Yield all rows of a file, of traces as answers; the mark comes with the last."""
     waiting: list[tuple[str, Raw]] = []
-    for place, raw in read_log(path):
-        waiting.append((f"{path}:{place.line}", raw))
+    for line, raw in read_log(path):
+        waiting.append((f"{path}:{line.line}", raw))
         if len(waiting) >= BATCH:
             yield LogBatch(waiting, None, anew)
             waiting = []
@@ -224,7 +224,7 @@ def span_files(paths: Iterable[Path], marks: Mapping[str, Mark], *, follow: bool
 
     follow: none where nothing has changed, and more spans may still come. Files that cannot be read are none.
     """
-    found, changed = [], not follow
+    files, changed = [], not follow
     for path in paths:
         try:
             status = path.stat()
@@ -240,13 +240,13 @@ def span_files(paths: Iterable[Path], marks: Mapping[str, Mark], *, follow: bool
             begins = next((step.started for step in steps if step.started is not None), -math.inf)
             mark = marks.get(_inode(status))
             anew = mark is not None and status.st_size < mark.size
-            found.append(SpanFile(path, status, begins, anew))
+            files.append(SpanFile(path, status, begins, anew))
             changed |= same is None
-    return found if changed or _are_quiet(found) else []
+    return files if changed or _are_quiet(files) else []
 
 
 def _are_quiet(files: Sequence[SpanFile]) -> bool:
-    return all(one.status.st_mtime + QUIET_S < time.time() for one in files)
+    return all(file.status.st_mtime + QUIET_S < time.time() for file in files)
 
 
 def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Iterator[LogBatch]:
@@ -261,17 +261,19 @@ def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Itera
     for n, file in enumerate(files, 1):
         rows: list[tuple[int, Raw]] = []
         try:
-            for place, step in read_spans(file.path):
+            for line_at, step in read_spans(file.path):
                 if isinstance(step, TraceStep):
                     traces.add(step, file.path, file.status.st_mtime)
                 else:
-                    rows.append((place.line, step))
+                    rows.append((line_at.line, step))
             read.append(file)
         except DataError:
             if strict:
                 raise
         # Of a trace that ended well before all files that follow begin, nothing is in them.
-        later = min((one.begins for one in files[n:]), default=math.inf if ended else traces.newest)
+        later = min(
+            (later_file.begins for later_file in files[n:]), default=math.inf if ended else traces.newest
+        )
         rows += traces.take(later, grace_s=GRACE_S if n < len(files) else -math.inf)
         n_rows += len(rows)
         for at in range(0, len(rows), BATCH):
@@ -343,7 +345,7 @@ def take_log(
     marks = store.marks()
     paths = dict.fromkeys([*rotated_from(sources, marks), *present_files(sources, strict=strict)])
     spans = span_files(paths, marks, follow=follow)
-    whose = {one.path for one in spans}
+    whose = {span_file.path for span_file in spans}
     others = (new_rows(path, marks) for path in paths if path not in whose)
     for batches in chain(others, [span_rows(spans, strict=strict, follow=follow)] if spans else []):
         taking.understood = not strict
@@ -387,56 +389,56 @@ class _Taking:
 
     def take(self, batch: LogBatch) -> None:
         """Keep the rows of a batch."""
-        found: list[Logged | Feedback] = []
+        readable: list[Logged | Feedback] = []
         malformed: list[str] = []
         without = 0
-        for place, raw in batch.rows:
+        for location, raw in batch.rows:
             self._advance()
             if isinstance(raw, str):
-                malformed.append(f"{place}: {raw}")
+                malformed.append(f"{location}: {raw}")
                 continue
             if len(self._columns) < MOST_COLUMNS:
                 self._columns.update(dict.fromkeys(islice(map(str, raw), MOST_COLUMNS)))
             read = self._reader.read(raw)
             without += read is None
             if read is not None:
-                found.append(self._masked(read))
-        exchanges = [one for one in found if isinstance(one, Logged)]
-        self.understood |= bool(found)
-        new = self._store.add(self._adder, found, batch.mark if self.understood else None)
+                readable.append(self._masked(read))
+        exchanges = [row for row in readable if isinstance(row, Logged)]
+        self.understood |= bool(readable)
+        new = self._store.add(self._adder, readable, batch.mark if self.understood else None)
         path = batch.rows[0][0].rpartition(":")[0] if batch.anew and batch.rows else None
         self._sum += ReadCounts(
             rows=len(batch.rows),
             new=new,
             again=len(exchanges) - new,
-            feedback=len(found) - len(exchanges),
+            feedback=len(readable) - len(exchanges),
             malformed=len(malformed),
             shown=malformed[:SHOWN],
             without_question=without,
-            without_time=sum(one.time is None for one in exchanges),
+            without_time=sum(row.time is None for row in exchanges),
             anew=[path] if path else [],
         )
 
-    def _masked(self, one: Logged | Feedback) -> Logged | Feedback:
+    def _masked(self, row: Logged | Feedback) -> Logged | Feedback:
         if self._masker is None:
-            return one
-        return self._masker.exchange(one) if isinstance(one, Logged) else self._masker.said(one)
+            return row
+        return self._masker.exchange(row) if isinstance(row, Logged) else self._masker.said(row)
 
     def counts(self) -> ReadCounts:
         """Return what became of the rows. Raises DataError where no row that was ever read asks anything."""
-        found = msgspec.structs.replace(
+        total = msgspec.structs.replace(
             self._sum,
             columns=list(self._columns)[:MOST_COLUMNS],
             unread_times=self._reader.unread_times,
             unread_feedback=self._reader.unread_feedback,
         )
-        if not found.rows or self._store.count():
-            return found
-        if found.malformed == found.rows:
-            raise DataError("no row of the log can be read:\n" + "\n".join(found.shown))
-        if found.without_question == found.rows - found.malformed:
+        if not total.rows or self._store.count():
+            return total
+        if total.malformed == total.rows:
+            raise DataError("no row of the log can be read:\n" + "\n".join(total.shown))
+        if total.without_question == total.rows - total.malformed:
             raise DataError(
                 "no row of the log holds a question under a name that is known. Name its column as question "
-                f"in the table [monitor] of ragstone.toml. The columns: {', '.join(found.columns) or 'none'}."
+                f"in the table [monitor] of ragstone.toml. The columns: {', '.join(total.columns) or 'none'}."
             )
-        return found
+        return total

@@ -43,9 +43,9 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Return what tells it from other streams, in the order in which they are listed."""
         return self.metric, self.tag, self.value, self.judge
 
-    def day(self, place: int) -> date:
+    def day(self, row: int) -> date:
         """Return the date of a row of `sums`."""
-        return self.first + timedelta(days=place)
+        return self.first + timedelta(days=row)
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,12 +80,12 @@ def streams_of(cells: Iterable[DayCell], before: date) -> list[Stream]:
     The order of the cells does not matter, nor into how many cells a day's exchanges are split. A stream
     begins with its first scored exchange; days without one have sums of 0.
     """
-    found: dict[StreamKey, dict[date, list[tuple[float, ...]]]] = {}
+    days_of: dict[StreamKey, dict[date, list[tuple[float, ...]]]] = {}
     for cell in cells:
         if cell.n and cell.day < before:
-            days = found.setdefault((cell.metric, cell.tag, cell.value, cell.judge), {})
+            days = days_of.setdefault((cell.metric, cell.tag, cell.value, cell.judge), {})
             days.setdefault(cell.day, []).append((cell.n, cell.w, cell.wx, cell.w2, cell.w2x, cell.w2x2))
-    return [_stream(key, found[key], before) for key in sorted(found)]
+    return [_stream(key, days_of[key], before) for key in sorted(days_of)]
 
 
 def _stream(key: StreamKey, days: dict[date, list[tuple[float, ...]]], before: date) -> Stream:
@@ -218,7 +218,7 @@ def changes_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> l
         _Watched(stream=stream, begin=0, number=0, share=share)
         for stream, share in zip(streams, shares_of(streams, alpha, baseline_days), strict=True)
     ]
-    found: list[Change] = []
+    changes: list[Change] = []
     while looks:
         ready = [
             (look, blocks) for look in looks if (blocks := blocks_of(look.stream, look.begin, baseline_days))
@@ -228,12 +228,12 @@ def changes_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> l
             alike = [(look, blocks) for look, blocks in ready if blocks.span == span]
             for some in (alike[at : at + AT_ONCE] for at in range(0, len(alike), AT_ONCE)):
                 for look, change in _first_changes(some, span, baseline_days):
-                    found.append(change)
+                    changes.append(change)
                     looks.append(
                         msgspec.structs.replace(look, begin=change.raised + 1, number=look.number + 1)
                     )
-    place = {stream.key: at for at, stream in enumerate(streams)}
-    return sorted(found, key=lambda change: (place[change.stream.key], change.raised))
+    rank = {stream.key: at for at, stream in enumerate(streams)}
+    return sorted(changes, key=lambda change: (rank[change.stream.key], change.raised))
 
 
 def shares_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> list[float]:
@@ -278,7 +278,7 @@ def _first_changes(
         jump=np.array([blocks.jump for _, blocks in looks]),
         first=offsets + -(-baseline_days // span),
     )
-    found = []
+    changes = []
     for row, (offset, (look, blocks)) in enumerate(zip(offsets, looks, strict=True)):
         enough = paths.log_evidence[row] >= -np.log(look.alpha)
         if enough.any():
@@ -291,13 +291,13 @@ def _first_changes(
                 log_evidence=float(paths.log_evidence[row, at]),
                 alpha=look.alpha,
             )
-            found.append((look, change))
-    return found
+            changes.append((look, change))
+    return changes
 
 
 def _offsets(blocks: Sequence[DayBlocks], span: int) -> Codes:
     """Return the column at which each begins: days of the same date stand under one another."""
     if span > 1:
         return np.zeros(len(blocks), dtype=np.intp)
-    begins = np.array([one.stream.first.toordinal() + one.begin for one in blocks], dtype=np.intp)
+    begins = np.array([block.stream.first.toordinal() + block.begin for block in blocks], dtype=np.intp)
     return np.asarray(begins - begins.min())

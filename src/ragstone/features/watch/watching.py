@@ -69,18 +69,18 @@ def watch(
     the ledger alone. follow: wait for new rows until Ctrl-C, and `tell` each time that there were some.
     today: whose budget is spent, default the day it is (UTC). Raises DataError, ConfigError, ModelError.
     """
-    given = [judgements] if isinstance(judgements, str | Path) else list(judgements)
+    judgement_files = [judgements] if isinstance(judgements, str | Path) else list(judgements)
     sources = [log] if isinstance(log, str | Path) else list(log)
-    asking = bool(sources) and not given
-    check_given(given)
+    asking = bool(sources) and not judgement_files
+    check_given(judgement_files)
     with Watcher(
         settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
     ) as watcher:
         read = (
             watcher.read(sources, limit=limit, follow=follow, progress=progress) if sources else ReadCounts()
         )
-        if given:
-            watcher.take(given, progress=progress)
+        if judgement_files:
+            watcher.take(judgement_files, progress=progress)
         summary = watcher.judge(
             read, asking=asking, today=today or utc_today(), offline=offline, progress=progress
         )
@@ -297,11 +297,11 @@ def finish(
 
     Gaps are looked for again only where something has changed. Raises DataError.
     """
-    kept = load_gaps(watcher.store)
+    gaps = load_gaps(watcher.store)
     changed = summary.read.new or summary.read.feedback or summary.judged or summary.given
-    if kept is None or changed or kept.found != today or kept.way != _way_of(watcher):
-        kept = _gaps_now(watcher, today, offline=offline, progress=progress)
-    summary = msgspec.structs.replace(summary, gaps=kept)
+    if gaps is None or changed or gaps.found != today or gaps.way != _way_of(watcher):
+        gaps = _gaps_now(watcher, today, offline=offline, progress=progress)
+    summary = msgspec.structs.replace(summary, gaps=gaps)
     look = look_of(watcher.store, watcher.settings, [judge.name for judge in watcher.judges], today)
     page = write_monitor(watcher.store.path.parent, look)
     return msgspec.structs.replace(summary, page=str(page), use=look.use), look
@@ -335,20 +335,20 @@ def read_cards(settings: Settings) -> list[ReportCard]:
 def _way_of(watcher: Watcher) -> str:
     """Return the settings that decide what the gaps are, as text."""
     section = watcher.section
-    told = [section.gap_days, section.unfaithful_below, section.embedder, section.gap_model]
-    return msgspec.json.encode(told).decode()
+    decisive = [section.gap_days, section.unfaithful_below, section.embedder, section.gap_model]
+    return msgspec.json.encode(decisive).decode()
 
 
 def _gaps_now(watcher: Watcher, today: datetime.date, *, offline: bool, progress: Progress) -> KeptGaps:
     caps = watcher.store.left_of(watcher.caps, today)
-    found = look_for_gaps(
+    search = look_for_gaps(
         watcher.store,
         watcher.settings,
         today=today,
         way=_way_of(watcher),
         how=SessionOptions(caps, offline, progress=progress),
     )
-    if found.calls.made:
-        usage = found.calls.usage
-        watcher.store.spend(today, found.calls.made, usage.input + usage.output, found.calls.cost_usd)
-    return found.kept
+    if search.calls.made:
+        usage = search.calls.usage
+        watcher.store.spend(today, search.calls.made, usage.input + usage.output, search.calls.cost_usd)
+    return search.kept

@@ -46,7 +46,7 @@ async def example_candidates(
     Each row is judged with examples from other groups. Fewer candidates where the budget ends.
     """
     folds = np.unique(rows.fold).tolist()
-    found: list[CandidateResult] = []
+    candidates: list[CandidateResult] = []
     for name, backwards in (("examples", False), ("examples, other order", True)):
         judges = {
             fold: with_examples(judge, rows, before, rows.fold != fold, backwards=backwards) for fold in folds
@@ -58,19 +58,19 @@ async def example_candidates(
         made = f"{n} labelled answers as examples" + (", in the other order" if backwards else "")
         final = msgspec.structs.replace(whole, tuned_on=list(tuned_on))
         candidate = untried("examples", rows, name=name, made=made, judge=final)
-        found.append(await race(candidate, judges.__getitem__, folds, rows, before, session))
-        if found[-1].state == "over_budget":
+        candidates.append(await race(candidate, judges.__getitem__, folds, rows, before, session))
+        if candidates[-1].state == "over_budget":
             break
-    return found
+    return candidates
 
 
 def with_examples(
     judge: OneCallJudge, rows: LearningRows, before: JudgeScores, chosen: Flags, *, backwards: bool
 ) -> OneCallJudge:
     """Return the judge with examples from the chosen rows after its own; the same rows give the same ones."""
-    shown = list(_examples(judge, rows, before, chosen))[:SHOTS]
-    shown = shown[::-1] if backwards else shown
-    return msgspec.structs.replace(judge, examples=[*judge.examples, *shown], shots=None)
+    examples = list(_examples(judge, rows, before, chosen))[:SHOTS]
+    examples = examples[::-1] if backwards else examples
+    return msgspec.structs.replace(judge, examples=[*judge.examples, *examples], shots=None)
 
 
 def _examples(
@@ -134,8 +134,8 @@ def _expected(
     score = judge.scale[1 if grade else 0] if rows.unit.yes_no else grade
     if isinstance(judge, ClassifyJudge):
         labels = [label for label, value in judge.labels.items() if value == score]
-        said = before.judgements[n].label
-        return labels[0] if len(labels) == 1 else said if said in labels else None
+        judged_label = before.judgements[n].label
+        return labels[0] if len(labels) == 1 else judged_label if judged_label in labels else None
     if judge.kind == "boolean":
         return bool(score)
     return int(score) if score == int(score) else None

@@ -47,8 +47,11 @@ class MemberScores(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def failed(self) -> Flags:
         """Where no score is no opinion, (n,): a call failed, or the budget was spent."""
-        said = [one.score is not None or one.status in NOTHING_SAID for one in self.rows.judgements]
-        return ~np.array(said, dtype=np.bool_)
+        is_opinion = [
+            judgement.score is not None or judgement.status in NOTHING_SAID
+            for judgement in self.rows.judgements
+        ]
+        return ~np.array(is_opinion, dtype=np.bool_)
 
 
 def free_members(answers: Sequence[Answer], without: Collection[str]) -> list[Member]:
@@ -56,35 +59,35 @@ def free_members(answers: Sequence[Answer], without: Collection[str]) -> list[Me
 
     without: judges that are weighed anyway.
     """
-    found = []
+    members = []
     for name in judge_names():
         judge = read_judge(name)
         if judge.kind != "lexical" or name in without or judge.best != "highest":
             continue
         if sum(_has(row, judge.inputs) for row in answers) >= LEAST_SCORED * len(answers):
-            found.append(Member(judge=name, loaded=judge))
-    return found
+            members.append(Member(judge=name, loaded=judge))
+    return members
 
 
 def _has(answer: Answer, inputs: Sequence[str]) -> bool:
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         "question": answer.question,
         "answer": answer.answer,
         "contexts": answer.contexts,
         "reference": answer.reference or None,
     }
-    return all(given.get(name) is not None for name in inputs)
+    return all(fields.get(name) is not None for name in inputs)
 
 
 def informative(members: Sequence[MemberScores]) -> list[MemberScores]:
     """Return those whose scores of most rows are there, and differ."""
-    found = []
-    for one in members:
-        scores = one.rows.scores
+    telling = []
+    for entry in members:
+        scores = entry.rows.scores
         known = scores[~np.isnan(scores)]
         if known.size >= LEAST_SCORED * scores.size and np.ptp(known) > 0:
-            found.append(one)
-    return found
+            telling.append(entry)
+    return telling
 
 
 def fitted_candidates(
@@ -98,7 +101,7 @@ def fitted_candidates(
     """Yield the candidates that can be fitted on these scores."""
     asks = judge.rows.judge.needs_model
     everybody = informative([judge, *helpers, *free])
-    no_model = [one for one in everybody if not one.rows.judge.needs_model]
+    no_model = [entry for entry in everybody if not entry.rows.judge.needs_model]
     if "calibration" in methods:
         yield _stacked("calibration", "calibrated", [judge], rows, named)
         if np.count_nonzero(~np.isnan(judge.rows.scores)) >= ENOUGH and informative([judge]):
@@ -111,7 +114,7 @@ def fitted_candidates(
         if asks and no_model:
             yield _stacked("stack", "stack without a model", no_model, rows, named)
     if "cascade" in methods:
-        dear = next((one for one in [judge, *helpers] if one.rows.judge.needs_model), None)
+        dear = next((entry for entry in [judge, *helpers] if entry.rows.judge.needs_model), None)
         if dear is None:
             yield refused("cascade", "no judge here asks a model, so there is no call to spare.", rows)
         elif not no_model:
@@ -128,10 +131,10 @@ def _stacked(
     named: CandidateName,
 ) -> CandidateResult:
     """Return a logistic combination; of one judge alone it is a calibration, Platt's or isotonic."""
-    judges = [one.rows.judge for one in members]
+    judges = [entry.rows.judge for entry in members]
     if any(direction(judge) < 0 for judge in judges):
         return refused(method, "a judge whose lowest score is the good one cannot be weighed yet.", rows)
-    matrix = StackRows(np.stack([one.rows.scores for one in members], axis=1), rows.human, rows.group)
+    matrix = StackRows(np.stack([entry.rows.scores for entry in members], axis=1), rows.human, rows.group)
     if method == "calibration" and not informative(members):
         return refused(method, "the judge gave every answer the same score, or most none.", rows)
     try:
@@ -141,31 +144,31 @@ def _stacked(
         return refused(method, "too few answers of one grade: some part of the rows has none.", rows)
     weights = with_curve(weights, matrix) if name == ISOTONIC else weights
     own_name, version, tuned_on = named
-    found = stack_judge(
+    stacked = stack_judge(
         own_name,
-        [one.member for one in members],
+        [entry.member for entry in members],
         weights,
         source=SOURCE.format(n=len(rows.answers)),
         version=version,
         metric=members[0].rows.judge.measures,
         tuned_on=tuned_on,
     )
-    kept = {member.judge for member in found.members}
-    failed = np.any([one.failed for one in members if one.member.judge in kept], axis=0)
+    used = {member.judge for member in stacked.members}
+    failed = np.any([entry.failed for entry in members if entry.member.judge in used], axis=0)
     scores = np.where(failed | np.all(np.isnan(matrix.scores), axis=1), np.nan, likely)
     known = ~np.isnan(scores)
     brier = float(((scores - rows.human)[known] ** 2).mean()) if known.any() else None
     return CandidateResult(
         name=name,
         method=method,
-        made="; ".join(f"{member.inner.name} × {member.weight:g}" for member in found.members)
-        + f"; yes from {found.threshold:g}"
+        made="; ".join(f"{member.inner.name} × {member.weight:g}" for member in stacked.members)
+        + f"; yes from {stacked.threshold:g}"
         + (f"; Brier score {brier:.3f}" if brier is not None else ""),
-        judge=found,
+        judge=stacked,
         scores=scores,
         asked=np.ones(len(rows.answers), dtype=np.bool_),
         yes_from=yes_from,
-        calls=sum(float(one.rows.calls.mean()) for one in members if one.member.judge in kept),
+        calls=sum(float(entry.rows.calls.mean()) for entry in members if entry.member.judge in used),
         brier=brier,
     )
 
@@ -187,8 +190,8 @@ def _cascade(
         # Where nothing is sure, every answer is handed on: that is the judge as it is, with its own
         # threshold.
         band = _best_band(dear, cheap, rows, ~inside)
-        said, decided = _said(dear, band, inside)
-        scores[inside], handed[inside] = said, ~decided
+        verdicts, decided = _said(dear, band, inside)
+        scores[inside], handed[inside] = verdicts, ~decided
     first, limits = whole
     own_name, version, tuned_on = named
     inner = (first.rows.judge, dear.rows.judge)
@@ -196,7 +199,7 @@ def _cascade(
         name=own_name,
         version=version,
         metric=dear.rows.judge.measures,
-        inputs=list(dict.fromkeys(name for one in inner for name in one.inputs)),
+        inputs=list(dict.fromkeys(name for inner_judge in inner for name in inner_judge.inputs)),
         scale=(0, 1),
         source=SOURCE.format(n=n),
         tuned_on=tuned_on,
@@ -227,19 +230,19 @@ def _best_band(
     What it decides shall agree with people at least as often as the judge that is spared.
     """
     best: tuple[int, MemberScores, Thresholds] | None = None
-    for one in cheap:
-        both = chosen & ~np.isnan(one.rows.scores) & ~np.isnan(dear.rows.scores)
+    for measure in cheap:
+        both = chosen & ~np.isnan(measure.rows.scores) & ~np.isnan(dear.rows.scores)
         if not both.any():
             continue
         scored = Scored(
-            one.rows.scores[both], dear.rows.scores[both], rows.human[both] == 1, rows.group[both]
+            measure.rows.scores[both], dear.rows.scores[both], rows.human[both] == 1, rows.group[both]
         )
         limits = fit_thresholds(scored, _as_sure_as(dear, rows, both))
         if limits is None or limits.unsure is None:
             continue
         n_sure = int(sure_of(scored.cheap, limits.unsure).sum())
         if n_sure and (best is None or n_sure > best[0]):
-            best = n_sure, one, limits
+            best = n_sure, measure, limits
     return best[1:] if best else None
 
 
@@ -259,5 +262,5 @@ def _said(
     first, limits = band
     scores = first.rows.scores[inside]
     decided = ~np.isnan(scores) & sure_of(scores, limits.unsure)
-    said = np.where(np.isnan(last), np.nan, last >= limits.dear_cut)
-    return np.where(decided, scores >= limits.cheap_cut, said), decided
+    verdicts = np.where(np.isnan(last), np.nan, last >= limits.dear_cut)
+    return np.where(decided, scores >= limits.cheap_cut, verdicts), decided

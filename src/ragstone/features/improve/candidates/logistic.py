@@ -41,31 +41,31 @@ def fit_logistic(features: Floats, share: Floats, *, signs: Codes, penalty: floa
     design = np.column_stack([np.ones(len(share)), features * flip])
     penalties = np.concatenate([[SLIGHT], np.full(features.shape[1], penalty)])
     bounded = np.concatenate([[False], signs != 0])
-    found = np.zeros(design.shape[1])
-    value = _loss(design, share, penalties, found)
+    optimum = np.zeros(design.shape[1])
+    value = _loss(design, share, penalties, optimum)
     for _ in range(STEPS):
-        likely = sigmoid(design @ found)
-        slope = design.T @ (likely - share) + penalties * found
-        free = ~(bounded & (found <= 0) & (slope > 0))
+        likely = sigmoid(design @ optimum)
+        slope = design.T @ (likely - share) + penalties * optimum
+        free = ~(bounded & (optimum <= 0) & (slope > 0))
         if np.abs(slope[free]).max(initial=0.0) <= TOLERANCE * len(share):
             break
         inner = design[:, free]
         curvature = (inner * (likely * (1 - likely))[:, None]).T @ inner + np.diag(penalties[free])
-        step = np.zeros_like(found)
+        step = np.zeros_like(optimum)
         step[free] = np.linalg.solve(curvature, slope[free])
         length = 1.0
         while length > TOLERANCE:  # the projection may overshoot: take half the step until it is better
-            tried = np.where(bounded, np.maximum(found - length * step, 0), found - length * step)
+            tried = np.where(bounded, np.maximum(optimum - length * step, 0), optimum - length * step)
             better = _loss(design, share, penalties, tried)
             if better < value:
                 break
             length /= 2
         else:
             break
-        found, value = tried, better
-    return Logistic(float(found[0]), found[1:] * flip)
+        optimum, value = tried, better
+    return Logistic(float(optimum[0]), optimum[1:] * flip)
 
 
-def _loss(design: Floats, share: Floats, penalties: Floats, found: Floats) -> float:
-    logits = design @ found
-    return float((np.logaddexp(0, logits) - share * logits).sum() + (penalties * found**2).sum() / 2)
+def _loss(design: Floats, share: Floats, penalties: Floats, weights: Floats) -> float:
+    logits = design @ weights
+    return float((np.logaddexp(0, logits) - share * logits).sum() + (penalties * weights**2).sum() / 2)

@@ -95,18 +95,20 @@ async def prompt_candidates(
     ask: Ask,
 ) -> list[CandidateResult]:
     """Return the prompts that were proposed, each measured on the half that nobody read for it."""
-    found: list[CandidateResult] = []
+    candidates: list[CandidateResult] = []
     for half in (0, 1):
-        found += await _evolved(judge, before, rows, half, session, ask)
-        if any(one.state == "over_budget" for one in found):
+        candidates += await _evolved(judge, before, rows, half, session, ask)
+        if any(candidate.state == "over_budget" for candidate in candidates):
             break
     return [
         msgspec.structs.replace(
-            one,
+            candidate,
             name=f"prompt {n}",
-            judge=msgspec.structs.replace(one.judge, tuned_on=list(tuned_on)) if one.judge else None,
+            judge=msgspec.structs.replace(candidate.judge, tuned_on=list(tuned_on))
+            if candidate.judge
+            else None,
         )
-        for n, one in enumerate(found, 1)
+        for n, candidate in enumerate(candidates, 1)
     ]
 
 
@@ -120,7 +122,7 @@ async def _evolved(
     own = {n: before.judgements[n] for n in np.flatnonzero(to_read).tolist()}
     population = [PromptParent(judge=judge, worth=worth, read=own)]
     tried = {judge.prompt.strip()}
-    found: list[CandidateResult] = []
+    outcomes: list[CandidateResult] = []
     for generation in range(GENERATIONS):
         front = front_of(population, rows, ~to_read)
         parent = front[generation % len(front)]
@@ -129,7 +131,7 @@ async def _evolved(
             parent = msgspec.structs.replace(
                 parent, read=dict(zip(np.flatnonzero(to_read).tolist(), read, strict=True))
             )
-            population[[one.judge for one in population].index(parent.judge)] = parent
+            population[[member.judge for member in population].index(parent.judge)] = parent
         cases = instructive(parent, before, rows, generation)
         if not cases or not folds:
             break
@@ -138,7 +140,7 @@ async def _evolved(
             again = "it proposes instructions that were tried before."
             child = msgspec.structs.replace(child, judge=None, why=again)
         outcome = await _tried(child, parent, cases, before, rows, session)
-        found.append(outcome)
+        outcomes.append(outcome)
         if outcome.state == "over_budget":
             break
         if child.judge is not None:
@@ -146,7 +148,7 @@ async def _evolved(
         if outcome.state == "measured" and child.judge is not None:
             mine = rows.worths(outcome.scores, before.yes_from)
             population.append(PromptParent(judge=child.judge, worth=np.where(outcome.asked, mine, np.nan)))
-    return found
+    return outcomes
 
 
 async def _tried(
@@ -162,16 +164,16 @@ async def _tried(
     if child.judge is None:
         state: CandidateState = "over_budget" if child.over_budget else "refused"
         return msgspec.structs.replace(candidate, cost=child.cost, state=state, why=child.why)
-    shown = np.zeros(len(rows.answers), dtype=np.bool_)
-    shown[[*cases, *_agreed(parent, before, rows, len(cases))]] = True
-    seen = await judged(child.judge, rows, shown, session)
+    chosen = np.zeros(len(rows.answers), dtype=np.bool_)
+    chosen[[*cases, *_agreed(parent, before, rows, len(cases))]] = True
+    seen = await judged(child.judge, rows, chosen, session)
     cost = add_costs([child.cost, cost_of(seen)])
     candidate = msgspec.structs.replace(candidate, cost=cost, state="refused")
-    if any(one.status == "over_budget" for one in seen):
+    if any(judgement.status == "over_budget" for judgement in seen):
         return msgspec.structs.replace(candidate, state="over_budget", why=CUT_OFF)
     assert parent.read is not None
-    mine = _worths(dict(zip(np.flatnonzero(shown).tolist(), seen, strict=True)), before, rows)
-    old = _worths({n: parent.read[n] for n in np.flatnonzero(shown).tolist()}, before, rows)
+    mine = _worths(dict(zip(np.flatnonzero(chosen).tolist(), seen, strict=True)), before, rows)
+    old = _worths({n: parent.read[n] for n in np.flatnonzero(chosen).tolist()}, before, rows)
     if mine.sum() <= old.sum():
         why = "no better on the answers that it was made from, so it was measured on no others."
         return msgspec.structs.replace(candidate, why=why)
@@ -187,16 +189,16 @@ def front_of(population: Sequence[PromptParent], rows: LearningRows, raced: Flag
     A group is what people gave one grade: a prompt that is too lenient and one that is too harsh both stay.
     """
 
-    def mean(one: PromptParent, inside: Flags) -> float:
-        return float(np.nanmean(one.worth[inside]))
+    def mean(parent: PromptParent, inside: Flags) -> float:
+        return float(np.nanmean(parent.worth[inside]))
 
-    kept: list[PromptParent] = []
+    front: list[PromptParent] = []
     for grade in np.unique(rows.human[raced]).tolist():
         inside = raced & (rows.human == grade)
-        best = max(population, key=lambda one: mean(one, inside))
-        if not any(one is best for one in kept):
-            kept.append(best)
-    return sorted(kept, key=lambda one: -mean(one, raced)) or list(population[:1])
+        best = max(population, key=lambda parent: mean(parent, inside))
+        if not any(parent is best for parent in front):
+            front.append(best)
+    return sorted(front, key=lambda parent: -mean(parent, raced)) or list(population[:1])
 
 
 def instructive(parent: PromptParent, before: JudgeScores, rows: LearningRows, generation: int) -> list[int]:
@@ -217,10 +219,10 @@ def instructive(parent: PromptParent, before: JudgeScores, rows: LearningRows, g
         if int(rows.group[n]) not in used:
             used.add(int(rows.group[n]))
             sides[_too_high(parent.read[n], rows, n)].append(n)
-    found: list[int] = []
-    while len(found) < CASES and (sides[True] or sides[False]):
-        found += [side.pop(0) for side in sides.values() if side]
-    return found[:CASES]
+    numbers: list[int] = []
+    while len(numbers) < CASES and (sides[True] or sides[False]):
+        numbers += [side.pop(0) for side in sides.values() if side]
+    return numbers[:CASES]
 
 
 def _too_high(judgement: Judgement, rows: LearningRows, n: int) -> bool:
@@ -237,17 +239,17 @@ def _agreed(parent: PromptParent, before: JudgeScores, rows: LearningRows, most:
     order = np.random.default_rng(rows.seed).permutation(len(rows.answers)).tolist()
     right = [n for n in order if n in worth and worth[n] == best]
     queues = [[n for n in right if rows.human[n] == grade] for grade in np.unique(rows.human).tolist()]
-    found: list[int] = []
-    while len(found) < most and any(queues):
-        found += [queue.pop(0) for queue in queues if queue]
-    return found[:most]
+    numbers: list[int] = []
+    while len(numbers) < most and any(queues):
+        numbers += [queue.pop(0) for queue in queues if queue]
+    return numbers[:most]
 
 
 def _worths(read: dict[int, Judgement], before: JudgeScores, rows: LearningRows) -> Floats:
     """Return what judgements of some rows are worth, in their order."""
     scores = np.full(len(rows.answers), np.nan)
-    for n, one in read.items():
-        scores[n] = np.nan if one.score is None else one.score
+    for n, judgement in read.items():
+        scores[n] = np.nan if judgement.score is None else judgement.score
     return rows.worths(scores, before.yes_from)[list(read)]
 
 
@@ -265,33 +267,33 @@ async def propose(
         why = f"nothing usable was proposed ({failure})."
         return Proposal(judge=None, analysis="", cost=cost, why=why, over_budget=over)
     cost = CallCost(usage=reply.usage, cost_usd=reply.cost_usd)
-    said = reply.value
-    if not isinstance(said, PromptReply):
-        raise ModelError(f"a proposal came back as {type(said).__name__}")
-    child = msgspec.structs.replace(parent.judge, prompt=f"{said.prompt.strip()}\n", prompts={})
+    proposal = reply.value
+    if not isinstance(proposal, PromptReply):
+        raise ModelError(f"a proposal came back as {type(proposal).__name__}")
+    child = msgspec.structs.replace(parent.judge, prompt=f"{proposal.prompt.strip()}\n", prompts={})
     wrong = next(child.problems(), None)
     if wrong is not None:
-        return Proposal(judge=None, analysis=said.analysis, cost=cost, why=f"no valid prompt: {wrong[1]}")
-    return Proposal(judge=child, analysis=said.analysis, cost=cost)
+        return Proposal(judge=None, analysis=proposal.analysis, cost=cost, why=f"no valid prompt: {wrong[1]}")
+    return Proposal(judge=child, analysis=proposal.analysis, cost=cost)
 
 
 def proposal_prompt(parent: PromptParent, cases: Sequence[int], rows: LearningRows, secret: bytes) -> Prompt:
     """Return the call that asks for other instructions: those that stand, then the cases, all as material."""
     judge = parent.judge
-    shown = {"instructions": judge.prompt.strip()}
+    material = {"instructions": judge.prompt.strip()}
     for number, n in enumerate(cases, 1):
-        shown[f"case_{number}"] = _case(parent, rows, n)
+        material[f"case_{number}"] = _case(parent, rows, n)
     low, high = judge.scale
-    told = TOLD.format(
+    task = TOLD.format(
         scale=f"Grades go from {low:g} to {high:g}.",
         inputs=", ".join(f"{{{name}}}" for name in judge.inputs),
     )
     return fenced_prompt(
-        f"{told}\n\n{MATERIAL}",
-        shown,
+        f"{task}\n\n{MATERIAL}",
+        material,
         form=FORM,
         reply=PromptReply,
-        nonce=row_nonce(secret, ["learn", judge.name, *shown.values()]),
+        nonce=row_nonce(secret, ["learn", judge.name, *material.values()]),
         max_tokens=MOST_TOKENS,
     )
 
@@ -301,7 +303,7 @@ def _case(parent: PromptParent, rows: LearningRows, n: int) -> str:
     inputs = gather_inputs(parent.judge, rows.answers[n])
     texts = inputs if isinstance(inputs, dict) else {}
     room = max(200, LONGEST // max(1, len(texts)))
-    said = [f"{name}: {text[:room]}" for name, text in texts.items()]
+    lines = [f"{name}: {text[:room]}" for name, text in texts.items()]
     judgement = parent.read[n]
     low, high = parent.judge.scale
     grade = float(rows.human[n])
@@ -310,7 +312,7 @@ def _case(parent: PromptParent, rows: LearningRows, n: int) -> str:
     score = "no grade" if judgement.score is None else f"{judgement.score:g}"
     return "\n".join(
         [
-            *said,
+            *lines,
             f"the judge gave: {score}, because: {judgement.rationale or '(no reason given)'}",
             f"people gave: {people:g}, because: {reasons}",
         ]

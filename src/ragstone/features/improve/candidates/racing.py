@@ -40,8 +40,8 @@ async def judged_whole(
 ) -> JudgeScores:
     """Return what a judge says of all rows. yes_from: the score from which on it says yes."""
     every = np.ones(len(rows.answers), dtype=np.bool_)
-    found = await judged(judge, rows, every, session, model)
-    return JudgeScores(judge=judge, judgements=found, yes_from=yes_from)
+    judgements = await judged(judge, rows, every, session, model)
+    return JudgeScores(judge=judge, judgements=judgements, yes_from=yes_from)
 
 
 async def race(
@@ -59,40 +59,44 @@ async def race(
     (statistics/sequences.py).
     """
     n = len(rows.answers)
-    scores, asked = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
+    scores, is_asked = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
     old = rows.worths(before.scores, before.yes_from)
     heard: list[Judgement] = []
     state: CandidateState = "measured"
     why = None
     for number in folds:
         inside = rows.fold == number
-        found = await judged(judge_of(number), rows, inside, session)
-        heard += found
-        scores[inside] = [math.nan if one.score is None else one.score for one in found]
-        asked[inside] = True
-        if any(one.status == "over_budget" for one in found):
+        judgements = await judged(judge_of(number), rows, inside, session)
+        heard += judgements
+        scores[inside] = [
+            math.nan if judgement.score is None else judgement.score for judgement in judgements
+        ]
+        is_asked[inside] = True
+        if any(judgement.status == "over_budget" for judgement in judgements):
             state, why = "over_budget", CUT_OFF
             break
         mine = rows.worths(scores, before.yes_from)
-        if number != folds[-1] and _worse_beyond_doubt((old - mine)[asked] / rows.unit.span, asked, rows):
-            state, why = "stopped", f"worse beyond doubt after {int(asked.sum())} answers."
+        if number != folds[-1] and _worse_beyond_doubt(
+            (old - mine)[is_asked] / rows.unit.span, is_asked, rows
+        ):
+            state, why = "stopped", f"worse beyond doubt after {int(is_asked.sum())} answers."
             break
     cost = cost_of(heard)
     return msgspec.structs.replace(
         candidate,
         scores=scores,
-        asked=asked,
+        asked=is_asked,
         yes_from=np.full(n, np.nan if before.yes_from is None else before.yes_from),
-        calls=cost.usage.calls / int(asked.sum()) if asked.any() else 0.0,
+        calls=cost.usage.calls / int(is_asked.sum()) if is_asked.any() else 0.0,
         cost=cost,
         state=state,
         why=why,
     )
 
 
-def _worse_beyond_doubt(behind: Floats, asked: Flags, rows: LearningRows) -> bool:
+def _worse_beyond_doubt(behind: Floats, is_asked: Flags, rows: LearningRows) -> bool:
     """Return whether "not worse" is refuted. behind: by how much the candidate is worse on each row asked."""
-    sums = np.bincount(rows.group[asked], weights=behind, minlength=1)[np.unique(rows.group[asked])]
+    sums = np.bincount(rows.group[is_asked], weights=behind, minlength=1)[np.unique(rows.group[is_asked])]
     largest = float(np.bincount(rows.group).max())
     capital = log_capitals(np.clip(sums / largest, -1, 1)).sum(axis=0)
     return bool(log_evidence(capital) >= math.log(1 / DOUBT))

@@ -83,17 +83,22 @@ class JudgeScores(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def scores(self) -> Floats:
         """Its scores, (n,)."""
-        return np.array([math.nan if one.score is None else one.score for one in self.judgements])
+        return np.array(
+            [math.nan if judgement.score is None else judgement.score for judgement in self.judgements]
+        )
 
     @property
     def calls(self) -> Floats:
         """The calls that each took, (n,)."""
-        return np.array([one.usage.calls if one.usage else 0 for one in self.judgements], dtype=np.float64)
+        return np.array(
+            [judgement.usage.calls if judgement.usage else 0 for judgement in self.judgements],
+            dtype=np.float64,
+        )
 
     @property
     def cut_off(self) -> int:
         """How many the budget has cut off."""
-        return sum(one.status == "over_budget" for one in self.judgements)
+        return sum(judgement.status == "over_budget" for judgement in self.judgements)
 
 
 class CandidateResult(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -141,41 +146,43 @@ def refused(method: LearningMethod, why: str, rows: LearningRows) -> CandidateRe
 
 
 def measured_candidate(
-    found: CandidateResult, before: JudgeScores, rows: LearningRows, text: Callable[[Judge], str]
+    result: CandidateResult, before: JudgeScores, rows: LearningRows, text: Callable[[Judge], str]
 ) -> LearnedCandidate:
     """Return what is told of a candidate: its agreement beside that of the judge as it is."""
-    told = LearnedCandidate(
-        name=found.name,
-        method=found.method,
-        made=found.made,
-        state=found.state,
-        why=found.why,
-        calls=found.calls,
+    candidate = LearnedCandidate(
+        name=result.name,
+        method=result.method,
+        made=result.made,
+        state=result.state,
+        why=result.why,
+        calls=result.calls,
         before_calls=float(before.calls.mean()),
-        spent=found.cost.usage.calls,
-        spent_usd=found.cost.cost_usd,
-        brier=found.brier,
-        text=text(found.judge) if found.judge else "",
+        spent=result.cost.usage.calls,
+        spent_usd=result.cost.cost_usd,
+        brier=result.brier,
+        text=text(result.judge) if result.judge else "",
     )
-    mine, old = worths_of_result(found, rows), rows.worths(before.scores, before.yes_from)
+    mine, old = worths_of_result(result, rows), rows.worths(before.scores, before.yes_from)
     # Where neither says anything, nothing is compared.
-    both = found.asked & ~(np.isnan(found.scores) & np.isnan(before.scores))
-    if found.state in ("refused", "over_budget") or not both.any():
-        return told
+    both = result.asked & ~(np.isnan(result.scores) & np.isnan(before.scores))
+    if result.state in ("refused", "over_budget") or not both.any():
+        return candidate
     clusters = [rows.clusters[n] for n in np.flatnonzero(both)]
     exact = rows.unit.measure == "exact agreement"
     gained = gain_of(old[both], mine[both], clusters, yes_no=exact, seed=rows.seed)
     return msgspec.structs.replace(
-        told, n=int(both.sum()), before=gained.before, value=gained.value, test=gained.test
+        candidate, n=int(both.sum()), before=gained.before, value=gained.value, test=gained.test
     )
 
 
-def worths_of_result(found: CandidateResult, rows: LearningRows) -> Floats:
+def worths_of_result(result: CandidateResult, rows: LearningRows) -> Floats:
     """Return what a candidate's scores are worth, (n,)."""
     if not rows.unit.yes_no:
-        return rows.worths(found.scores, None)
-    said = np.where(np.isnan(found.scores), np.nan, (found.scores >= found.yes_from).astype(np.float64))
-    return worths_of(said, rows.human, rows.unit.measure, rows.unit.span)
+        return rows.worths(result.scores, None)
+    verdicts = np.where(
+        np.isnan(result.scores), np.nan, (result.scores >= result.yes_from).astype(np.float64)
+    )
+    return worths_of(verdicts, rows.human, rows.unit.measure, rows.unit.span)
 
 
 def untouched(rows: LearningRows, judges: Sequence[Judge]) -> LearningRows:
@@ -194,22 +201,22 @@ def untouched(rows: LearningRows, judges: Sequence[Judge]) -> LearningRows:
 
 
 def _within(judge: Judge) -> list[Judge]:
-    return [one for member in judge.members for one in (member.inner, *_within(member.inner))]
+    return [nested for member in judge.members for nested in (member.inner, *_within(member.inner))]
 
 
 def reasons_of(rows: LearningRows, n: int) -> list[str]:
     """Return the reasons that people gave for the grade that counts."""
-    given = rows.humans[n]
+    human = rows.humans[n]
     return [
         label.rationale.strip()
-        for grade, label in zip(given.grades, given.labels, strict=True)
-        if grade == given.score and label.rationale and label.rationale.strip()
+        for grade, label in zip(human.grades, human.labels, strict=True)
+        if grade == human.score and label.rationale and label.rationale.strip()
     ]
 
 
 def cost_of(judgements: Sequence[Judgement]) -> CallCost:
     """Return what judgements took together."""
-    return add_costs([one for one in judgements if one.usage is not None])
+    return add_costs([judgement for judgement in judgements if judgement.usage is not None])
 
 
 def learning_rows(
@@ -225,15 +232,15 @@ def learning_rows(
     partners = partners_of(answers, humans)
     settled = [key for key in answers if key in partners and humans[partners[key]].score is not None]
     human = np.array([humans[partners[key]].score for key in settled], dtype=np.float64)
-    found = [humans[partners[key]] for key in settled]
+    settled_humans = [humans[partners[key]] for key in settled]
     group = groups_of(labelled.nodes, settled)
     return LearningRows(
         answers=[answers[key] for key in settled],
-        humans=found,
+        humans=settled_humans,
         human=human,
         group=group,
         fold=_folds(group, n_folds, seed),
-        clusters=[one.cluster for one in found],
+        clusters=[settled_human.cluster for settled_human in settled_humans],
         unit=unit or unit_of(human, judge, scale),
         seed=seed,
         n_tied=sum(humans[partner].score is None for partner in partners.values()),
@@ -313,8 +320,8 @@ def groups_of(nodes: dict[str, list[Node]], keys: Sequence[Key]) -> Codes:
         for node in own[1:]:
             parents[root(node)] = root(own[0])
     roots = [root(nodes[question_id][0]) for question_id, _system in keys]
-    numbers = {one: n for n, one in enumerate(sorted(set(roots)))}
-    return np.array([numbers[one] for one in roots], dtype=np.int64)
+    numbers = {top: n for n, top in enumerate(sorted(set(roots)))}
+    return np.array([numbers[top] for top in roots], dtype=np.int64)
 
 
 def _folds(group: Codes, n_folds: int, seed: int) -> Codes:

@@ -68,7 +68,7 @@ def fit_stack(rows: StackRows, judges: Sequence[JudgeFields], *, seed: int = 0) 
     """
     signs = signs_of(judges)
     crossed = {penalty: _crossed(rows, signs, penalty, seed) for penalty in PENALTIES}
-    penalty = min(PENALTIES, key=lambda one: (_surprise(crossed[one], rows.share), -one))
+    penalty = min(PENALTIES, key=lambda candidate: (_surprise(crossed[candidate], rows.share), -candidate))
     logits = crossed[penalty]
     scale = fit_logistic(logits[:, None], rows.share, signs=np.array([1]), penalty=1.0)
     centre, spread, fitted = _fitted(rows, signs, penalty)
@@ -191,10 +191,10 @@ def folds_of(question: Codes, seed: int) -> Codes:
 
 def _fitted(rows: StackRows, signs: Codes, penalty: float) -> tuple[Floats, Floats, Logistic]:
     """Return centre and spread of the scores, and the regression on them."""
-    given = ~np.isnan(rows.scores)
-    n = np.maximum(given.sum(axis=0), 1)
-    centre = np.where(given, rows.scores, 0).sum(axis=0) / n
-    spread = np.sqrt((np.where(given, rows.scores - centre, 0) ** 2).sum(axis=0) / n)
+    is_known = ~np.isnan(rows.scores)
+    n = np.maximum(is_known.sum(axis=0), 1)
+    centre = np.where(is_known, rows.scores, 0).sum(axis=0) / n
+    spread = np.sqrt((np.where(is_known, rows.scores - centre, 0) ** 2).sum(axis=0) / n)
     spread = np.where(spread > 0, spread, 1.0)
     features = standardised(rows.scores, centre, spread)
     return centre, spread, fit_logistic(features, rows.share, signs=signs, penalty=penalty)
