@@ -15,7 +15,7 @@ from ragstone.features.improve.judge_files import (
     read_text,
     run_version,
 )
-from ragstone.features.improve.labelled_sets import LabelledSet, read_labelled
+from ragstone.features.improve.labelled_sets import LabelledSet, judge_labelled, read_labelled
 from ragstone.features.improve.parts import Node, Part
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome, now
 from ragstone.features.improve.values import (
@@ -43,9 +43,8 @@ from ragstone.kernel.judging import Judge, load_judge, question_digest
 from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
-from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.records import Judgement
 from ragstone.kernel.stages.forecasting import sample_of
-from ragstone.kernel.stages.judge import judge_context, judge_rows
 from ragstone.kernel.stages.notes import BASELINES
 
 CLOSED_ROWS = "Which answers the judge and people differ on is not shown: they stay closed."
@@ -109,22 +108,9 @@ async def develop(task: DevelopmentTask, session: Session) -> Development:
     Calls that are in the ledger are not made again. Raises DataError for labels that do not speak of the
     judge's metric, ModelError when no call can succeed.
     """
-    rows = await _judged(task.judges, task.part("dev").answers, session)
+    answers = task.part("dev").answers
+    rows = [await judge_labelled(judge, answers, session) for judge in task.judges]
     return developed(task, rows, session.settings.run.seed)
-
-
-async def _judged(
-    judges: Sequence[Judge], answers: Sequence[Answer], session: Session, *, tuned: bool = False
-) -> list[list[Judgement]]:
-    """Return the rows of each judge. tuned: leave out what it was tuned on, which dev is there for."""
-    found = []
-    for judge in judges:
-        one = judge if tuned else msgspec.structs.replace(judge, tuned_on=[])
-        made = judge_rows(
-            lambda: answers, [one], session, len(answers), context=await judge_context(session, [one], None)
-        )
-        found.append([row async for row in made])
-    return found
 
 
 def developed(task: DevelopmentTask, rows: Sequence[Sequence[Judgement]], seed: int) -> Development:
@@ -197,7 +183,9 @@ async def look_at_part(
     humans_of(test.labels, judge.measures, task.scale)
     baseline = BASELINES.get(judge.measures)
     judges = [judge, load_judge(baseline)] if baseline and judge.needs_model else [judge]
-    rows = [row for each in await _judged(judges, test.answers, session, tuned=True) for row in each]
+    rows = [
+        row for each in judges for row in await judge_labelled(each, test.answers, session, as_tuned=True)
+    ]
     check_whole(rows, judge)
     return record_look(judge, rows, test, task.scale, store, who, seed=session.settings.run.seed)
 
@@ -215,7 +203,9 @@ def record_look(
     """Return a look with its card and number, which are on the disk by then. rows: the judge's, and
     others'.
     """
-    card = _card(judge, rows, test, scale, seed)
+    threshold = {judge.name: scale.threshold} if scale.threshold is not None else None
+    cards = report_cards(rows, test.labels, mapping=scale.mapping, threshold=threshold, seed=seed)
+    card = next(each for each in cards if (each.judge, each.metric) == (judge.name, judge.measures))
     look = LookRecord(
         at=now(),
         who=who,
@@ -247,12 +237,6 @@ def check_whole(rows: Sequence[Judgement], judge: Judge) -> None:
         )
 
 
-def _card(judge: Judge, rows: Sequence[Judgement], test: LabelledSet, scale: Scale, seed: int) -> ReportCard:
-    threshold = {judge.name: scale.threshold} if scale.threshold is not None else None
-    cards = report_cards(rows, test.labels, mapping=scale.mapping, threshold=threshold, seed=seed)
-    return next(card for card in cards if (card.judge, card.metric) == (judge.name, judge.measures))
-
-
 def forecast_development(task: DevelopmentTask, settings: Settings, part: Part = "dev") -> Forecast:
     """Return what a run on one part would ask; nobody is asked. Raises what the run raises before it asks."""
     answers = task.part(part).answers
@@ -261,7 +245,8 @@ def forecast_development(task: DevelopmentTask, settings: Settings, part: Part =
     async def work(session: Session, forecaster: Forecaster) -> None:
         sampled = sample_of(answers, forecaster, SAMPLE)
         forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
-        await _judged(judges, sampled, session)
+        for judge in judges:
+            await judge_labelled(judge, sampled, session)
 
     return forecast_of(settings, work)
 

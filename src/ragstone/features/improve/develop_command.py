@@ -11,7 +11,7 @@ from ragstone.kernel.console.options import Model, QuestionsFile
 from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.features.improve.develop import DevelopmentRun, TestLook
+    from ragstone.features.improve.develop import DevelopmentRun
 
 
 Draft = Annotated[Path, typer.Argument(help="The judge's file: the draft, as it is now.")]
@@ -67,6 +67,7 @@ def develop(
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl`
     - `ragstone judges develop tone.toml --labels labels.jsonl --answers answers.jsonl --freeze "a new scale"`
     """
+    from ragstone.features.agree.words import card_document
     from ragstone.features.improve.develop import DevelopmentRun, forecast_run, take_look
     from ragstone.features.improve.values import Scale
     from ragstone.kernel.config import choose
@@ -86,7 +87,9 @@ def develop(
     )
     asking.tell_forecast(lambda: forecast_run(run, test=test))
     if test:
-        _tell_look(take_look(run), json=asking.json)
+        look = take_look(run)
+        show_found(look, lambda: card_document(look.card), json=asking.json)
+        say(look.card.notes[0])
         return
     _run(run, judge, freeze, json=asking.json)
 
@@ -105,13 +108,6 @@ def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) 
     if freeze is not None:
         frozen = freeze_judge(judge, freeze, development=development, settings=run.settings)
         say(f"Frozen: {frozen.path} is version {frozen.version} now, and {frozen.kept} keeps it.")
-
-
-def _tell_look(look: "TestLook", *, json: bool) -> None:
-    from ragstone.features.agree.words import card_document
-
-    show_found(look, lambda: card_document(look.card), json=json)
-    say(look.card.notes[0])
 
 
 def score_mapping(options: list[str] | None) -> dict[float, float] | None:

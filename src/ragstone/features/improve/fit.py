@@ -19,7 +19,6 @@ from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.fitting import (
     LEVEL,
     CascadeFit,
-    Flags,
     Scored,
     Thresholds,
     cross_validate,
@@ -82,7 +81,9 @@ def fit_cascade(
             f"{cheap}: the cheap judge and the expensive one are the same. Name two different judges."
         )
     answers, keys, questions, n_left_out = _labelled(first, second, labels, yes_from)
-    aside = _set_aside(len(questions), test_share, seed)
+    aside = np.zeros(len(questions), dtype=np.bool_)
+    order = np.random.default_rng(seed).permutation(len(questions))
+    aside[order[: round(test_share * len(questions))]] = True
     if aside.all():
         raise DataError(
             f"test share {test_share:g} sets all {len(questions)} questions apart, and none is left to fit "
@@ -189,13 +190,6 @@ def _labelled(
     answers = Scored(cheap_pairs.judge[has_both], dear, cheap_pairs.human[has_both] == 1, question)
     n_settled = sum(human.score is not None for human in humans.values())
     return answers, keys, [str(text) for text in questions], n_settled - len(keys)
-
-
-def _set_aside(n_questions: int, share: float, seed: int) -> Flags:
-    """Return which questions are set apart, drawn by the seed."""
-    chosen = np.zeros(n_questions, dtype=np.bool_)
-    chosen[np.random.default_rng(seed).permutation(n_questions)[: round(share * n_questions)]] = True
-    return chosen
 
 
 def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float) -> Thresholds:

@@ -147,13 +147,12 @@ def run_version(path: Path, draft: Judge, text: str) -> int:
 
 def same_version(path: Path, draft: Judge) -> int | None:
     """Return the last frozen version that asks what a draft asks, None where it is a new one."""
-    alike = [n for n, file in versions(path).items() if _alike(parse_draft(read_text(file), file), draft)]
+    alike = []
+    for number, file in versions(path).items():
+        frozen = parse_draft(read_text(file), file)
+        if msgspec.structs.replace(frozen, version=draft.version, tuned_on=draft.tuned_on) == draft:
+            alike.append(number)
     return max(alike, default=None)
-
-
-def _alike(one: Judge, other: Judge) -> bool:
-    same = msgspec.structs.replace(one, version=other.version, tuned_on=other.tuned_on)
-    return same == other
 
 
 def next_version(path: Path, text: str) -> int:
@@ -263,7 +262,10 @@ def freeze(
         )
         copy = path.with_name(f"{path.stem}@v{number}.toml")
         write_new(copy, final)
-        _replace(path, final)
+        partial = partial_path(path)
+        with explaining(f"{path}: could not be written", "Make the folder writable."):
+            partial.write_text(final, encoding="utf-8", newline="\n")
+            partial.replace(path)
     return Frozen(judge=parse_draft(final, path), version=number, path=path, kept=copy)
 
 
@@ -352,10 +354,3 @@ def write_new(path: Path, text: str) -> None:
         raise DataError(
             f"{path}: could not be written ({mistake.strerror}). Make the folder writable."
         ) from None
-
-
-def _replace(path: Path, text: str) -> None:
-    partial = partial_path(path)
-    with explaining(f"{path}: could not be written", "Make the folder writable."):
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)

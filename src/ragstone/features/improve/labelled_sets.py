@@ -11,8 +11,11 @@ from ragstone.features.label.queue import queue_names, read_queue, read_texts
 from ragstone.kernel.agreement.pairing import UNNAMED, Key
 from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.split import documents_of
+from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import DataError, nearest
-from ragstone.kernel.records import Answer, Label, Question
+from ragstone.kernel.judging import Judge
+from ragstone.kernel.records import Answer, Judgement, Label, Question
+from ragstone.kernel.stages.judge import judge_context, judge_rows
 from ragstone.kernel.systems.rows import join_questions
 from ragstone.kernel.tables import read_rows
 
@@ -51,6 +54,25 @@ class LabelledSet(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return sorted(f"{self.name} {node}" if node.startswith("id ") else node for node in nodes)
 
 
+async def judge_labelled(
+    judge: Judge,
+    answers: Sequence[Answer],
+    session: Session,
+    *,
+    model: str | None = None,
+    as_tuned: bool = False,
+) -> list[Judgement]:
+    """Return a judge's rows of labelled answers, in their order.
+
+    as_tuned: leave out what it was tuned on, which the dev part is there for. model: asked in place of the
+    usual one.
+    """
+    judge = judge if as_tuned else msgspec.structs.replace(judge, tuned_on=[])
+    context = await judge_context(session, [judge], model)
+    rows = judge_rows(lambda: answers, [judge], session, len(answers), context=context)
+    return [row async for row in rows]
+
+
 def read_labelled(
     labels: Path | str, answers: Path | str | None = None, questions: Path | str | None = None
 ) -> LabelledSet:
@@ -79,7 +101,8 @@ def labelled_set(
 
     Of several labels of an answer by one annotator in one metric, as files of labels grow, the last counts.
     """
-    last_labels = _last(labels)
+    by_annotator = {(row.question_id, row.system, row.metric, row.annotator): row for row in labels}
+    last_labels = list(by_annotator.values())
     if not last_labels:
         raise DataError(f"{name}: no labels yet. Label some answers first: ragstone label, or the workbench.")
     questions_by_id = {row.id: row for row in questions}
@@ -91,10 +114,15 @@ def labelled_set(
             "Give the sheet that was labelled, with the same ids."
         )
     ids = {row.question_id for row in labelled}
-    texts = _texts(last_labels) | {row.question_id: row.question for row in labelled if row.question}
+    written = ((row.question_id, (row.metadata or {}).get("question")) for row in last_labels)
+    texts = {id_: text for id_, text in written if isinstance(text, str)}
+    texts |= {row.question_id: row.question for row in labelled if row.question}
     documents = {row.id: documents_of(row) for row in questions}
     for row in labelled:
-        documents.setdefault(row.question_id, _documents(row))
+        # A joint sheet names documents for a question; contexts are only what was retrieved.
+        named = (row.metadata or {}).get("document_ids")
+        own = {id_ for id_ in named if isinstance(id_, str)} if isinstance(named, list) else set()
+        documents.setdefault(row.question_id, own)
     return LabelledSet(
         name=name,
         answers=labelled,
@@ -116,22 +144,6 @@ def _labelled(sheet: Sequence[Answer], labels: Sequence[Label]) -> list[Answer]:
         or (n_answers[row.question_id] == 1 and row.question_id in bare)
         or (row.system == UNNAMED and row.question_id in named)
     ]
-
-
-def _last(labels: Iterable[Label]) -> list[Label]:
-    last = {(row.question_id, row.system, row.metric, row.annotator): row for row in labels}
-    return list(last.values())
-
-
-def _texts(labels: Iterable[Label]) -> dict[str, str]:
-    pairs = ((row.question_id, (row.metadata or {}).get("question")) for row in labels)
-    return {name: text for name, text in pairs if isinstance(text, str)}
-
-
-def _documents(row: Answer) -> set[str]:
-    """Return the documents that a joint sheet names for a question; contexts are only what was retrieved."""
-    ids = (row.metadata or {}).get("document_ids")
-    return {name for name in ids if isinstance(name, str)} if isinstance(ids, list) else set()
 
 
 QUEUES = "queues"

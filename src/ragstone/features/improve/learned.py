@@ -159,12 +159,13 @@ def choose_candidate(candidates: Sequence[LearnedCandidate]) -> LearnedCandidate
     best = max(good, key=lambda candidate: candidate.sure_gain)
     near = [candidate for candidate in good if gain(candidate) >= gain(best) - best.error]
     return min(
-        near, key=lambda candidate: (round(candidate.calls, 6), -candidate.sure_gain, _brier(candidate))
+        near,
+        key=lambda candidate: (
+            round(candidate.calls, 6),
+            -candidate.sure_gain,
+            math.inf if candidate.brier is None else candidate.brier,
+        ),
     )
-
-
-def _brier(candidate: LearnedCandidate) -> float:
-    return math.inf if candidate.brier is None else candidate.brier
 
 
 def gain(candidate: LearnedCandidate) -> float:

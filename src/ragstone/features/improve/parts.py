@@ -57,7 +57,9 @@ def place_questions(
     for name in sorted(by_name):
         if name not in parts:
             first = min(_tied(name, by_name, touching, parts))
-            parts[name] = "test" if _share_of(first, seed) < share else "dev"
+            key = seed.to_bytes(16, "big", signed=True)
+            digest = hashlib.blake2b(first.encode(), digest_size=8, key=key).digest()
+            parts[name] = "test" if int.from_bytes(digest, "big") / 2**64 < share else "dev"
             _spread(parts, by_name, touching, [name])
     return parts
 
@@ -102,12 +104,6 @@ def _tied(
                 tied.add(node)
                 waiting.extend(touching[node])
     return tied
-
-
-def _share_of(node: Node, seed: int) -> float:
-    """Return a number from 0 to 1 that follows from node and seed alone."""
-    key = seed.to_bytes(16, "big", signed=True)
-    return int.from_bytes(hashlib.blake2b(node.encode(), digest_size=8, key=key).digest(), "big") / 2**64
 
 
 def _digest(text: str) -> str:

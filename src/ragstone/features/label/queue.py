@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.label.choosing import AnswerDraw, DrawnAnswer, choose
+from ragstone.features.label.choosing import AnswerDraw, choose
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import by_judge
 from ragstone.kernel.agreement.pairing import ADJUDICATOR
@@ -121,7 +121,11 @@ def deal(keys: Sequence[QueueItem], annotators: Sequence[str], overlap: float, e
     dealt, load, n_shared = [], dict.fromkeys(names, 0), 0
     for at, item in enumerate(keys):
         if int((at + 1) * overlap + 1e-9) > int(at * overlap + 1e-9):
-            own = _together(names, each, n_shared)
+            step = 1 + n_shared // len(names) % (len(names) - 1)
+            # Neighbours share in the first round, then each with the next but one, and so on.
+            order = [names[(n_shared + step * turn) % len(names)] for turn in range(len(names))]
+            rest = [names[(n_shared + turn) % len(names)] for turn in range(len(names))]
+            own = list(dict.fromkeys([*order, *rest]))[:each]
             n_shared += 1
         else:
             own = [min(names, key=lambda name: load[name])]
@@ -129,15 +133,6 @@ def deal(keys: Sequence[QueueItem], annotators: Sequence[str], overlap: float, e
             load[name] += 1
         dealt.append(msgspec.structs.replace(item, annotators=own))
     return dealt
-
-
-def _together(names: Sequence[str], each: int, turn: int) -> list[str]:
-    """Return who shares an item: neighbours in the first round, then each with the next but one, and so
-    on."""
-    step = 1 + turn // len(names) % (len(names) - 1)
-    order = [names[(turn + step * place) % len(names)] for place in range(len(names))]
-    rest = [names[(turn + place) % len(names)] for place in range(len(names))]
-    return list(dict.fromkeys([*order, *rest]))[:each]
 
 
 def write_queue(folder: Path, queue: Queue, texts: Sequence[Answer]) -> Path:
@@ -265,7 +260,12 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
             f"{missing[0].system!r}. Take a run that has its answers, or name their file."
         )
     first = chosen[0].row
-    items = deal([_item(drawn) for drawn in chosen], plan.annotators, plan.overlap, plan.each)
+    items = deal(
+        [QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion) for drawn in chosen],
+        plan.annotators,
+        plan.overlap,
+        plan.each,
+    )
     queue = Queue(
         name=plan.name,
         source=material.source,
@@ -359,10 +359,6 @@ def _scale(plan: Plan, row: Judgement) -> tuple[float, float]:
 def _tags(row: Answer, questions: Mapping[str, Question]) -> dict[str, str] | None:
     question = questions.get(row.question_id)
     return row.tags or (question.tags if question else None)
-
-
-def _item(drawn: DrawnAnswer) -> QueueItem:
-    return QueueItem(drawn.row.question_id, drawn.row.system, drawn.inclusion)
 
 
 def _text(row: Answer, material: Material) -> Answer:

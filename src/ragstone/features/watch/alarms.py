@@ -81,7 +81,10 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
             cause="unknown",
             says=f"{shift.n} frozen answers are too few to tell if it is the judge: {interval}",
         )
-    corrected = _corrected(after, shift)
+    mean = min(1.0, max(0.0, after.mean - shift.mean))
+    # Both errors add up as independent ones do.
+    half = math.hypot(after.half, (shift.high - shift.low) / 2)
+    corrected = Level(mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=after.n)
     says = f"the judge changed: it scores {shift.n} frozen answers {interval}"
     left = moved - shift.mean
     if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
@@ -89,13 +92,6 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
     return Attribution(
         cause="both", says=f"{says}; the application did, too: {left:+.3f}", corrected=corrected
     )
-
-
-def _corrected(after: Level, shift: Shift) -> Level:
-    """Return the mean less the judge's shift; both errors add up as independent ones do."""
-    mean = min(1.0, max(0.0, after.mean - shift.mean))
-    half = math.hypot(after.half, (shift.high - shift.low) / 2)
-    return Level(mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=after.n)
 
 
 Best = Mapping[str, Literal["highest", "middle", "lowest"]]
@@ -227,15 +223,16 @@ def _logged(
         by_stream.setdefault(change.stream.key, []).append(change)
     logged = []
     for of_one in by_stream.values():
-        replaced = _replaced(of_one[0].stream, streams)
+        replaced = min((new.first for new in streams if _took_over(of_one[0].stream, new)), default=None)
         made = [
             _alarm(change, later, known, best)
             for change, later in zip(of_one, [*of_one[1:], None], strict=True)
         ]
         for alarm, later in pairwise([*made, None]):
             if alarm is not None:
-                undone = later is not None and _undoes(later, alarm)
-                over = later.since if later is not None and undone else replaced
+                over = replaced
+                if later and later.rose != alarm.rose and abs(later.moved) >= abs(alarm.moved) / 2:
+                    over = later.since  # it took back at least half of the change
                 logged.append(msgspec.structs.replace(alarm, over=over))
     return logged
 
@@ -248,6 +245,7 @@ def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Bes
     )
     since, compared = stream.day(change.at), stream.day(change.begin)
     shift, attribution = _cause(change, end, before, after, known)
+    side = best.get(stream.metric)
     return Alarm(
         metric=stream.metric,
         tag=stream.tag,
@@ -259,7 +257,7 @@ def _alarm(change: Change, later: Change | None, known: JudgeEvidence, best: Bes
         raised=stream.day(change.raised),
         before=before,
         after=after,
-        worse=_is_worse(stream.metric, after.mean > before.mean, best),
+        worse=None if side in (None, "middle") else (after.mean > before.mean) == (side == "lowest"),
         e_value=math.exp(min(change.log_evidence, 700.0)),
         alpha=change.alpha,
         cause=attribution.cause,
@@ -303,16 +301,6 @@ def _judged_at_once(judged_on: JudgedOn, stream: Stream, begin: int, end: int | 
         return None
     first, last = (pick(span[at] for span in spans if span) for at, pick in ((0, min), (1, max)))
     return last if (last - first).days <= 1 else None
-
-
-def _undoes(later: Alarm, alarm: Alarm) -> bool:
-    """Return whether the later change took back at least half of the earlier one."""
-    return later.rose != alarm.rose and abs(later.moved) >= abs(alarm.moved) / 2
-
-
-def _replaced(stream: Stream, streams: Sequence[Stream]) -> date | None:
-    """Return the day on which another judge took over; None while this one scores, too, or was the last."""
-    return min((new.first for new in streams if _took_over(stream, new)), default=None)
 
 
 def _took_over(old: Stream, new: Stream) -> bool:
@@ -365,7 +353,12 @@ def _shown(canaries: Canaries, alpha: float, logged: Sequence[Alarm]) -> list[Al
         _drifted(metric, change, canaries.frozen)
         for metric, changes in judge_changes(canaries, alpha).items()
         for change in changes
-        if not any(_is_of(alarm, metric, change) for alarm in logged)
+        if not any(
+            alarm.metric == metric
+            and alarm.cause in ("judge", "both")
+            and abs((alarm.since - change.since).days) <= NEAR_DAYS
+            for alarm in logged
+        )
     ]
 
 
@@ -393,16 +386,6 @@ def _drifted(metric: str, change: JudgeChange, frozen: date) -> Alarm:
     )
 
 
-def _is_of(alarm: Alarm, metric: str, change: JudgeChange) -> bool:
-    near = abs((alarm.since - change.since).days) <= NEAR_DAYS
-    return alarm.metric == metric and alarm.cause in ("judge", "both") and near
-
-
-def _is_worse(metric: str, rose: bool, best: Best) -> bool | None:
-    side = best.get(metric)
-    return None if side in (None, "middle") else rose == (side == "lowest")
-
-
 SAME_CHANGE_DAYS = 28
 """Two alarms may be of one change if their estimated days lie no further apart: thin streams are vague."""
 
@@ -422,7 +405,12 @@ def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
     below: dict[int, list[Alarm]] = {at: [] for at in range(len(whole))}
     alone: list[Alarm] = []
     for part in parts:
-        at = next((at for at, alarm in enumerate(whole) if _repeats(part, alarm)), None)
+        repeated = (
+            at
+            for at, alarm in enumerate(whole)
+            if _same_time(part, alarm) and abs(part.moved - alarm.moved) <= part.unsure + alarm.unsure
+        )
+        at = next(repeated, None)
         (alone if at is None else below[at]).append(part)
     by_key = {stream.key: stream for stream in streams}
     wholes = [msgspec.structs.replace(head, beneath=tuple(below[at])) for at, head in enumerate(whole)]
@@ -480,10 +468,6 @@ def _same_labels(first: Alarm, other: Alarm) -> bool:
 def _same_time(first: Alarm, other: Alarm) -> bool:
     near = abs((first.since - other.since).days) <= SAME_CHANGE_DAYS
     return near and (first.metric, first.judge, first.rose) == (other.metric, other.judge, other.rose)
-
-
-def _repeats(part: Alarm, whole: Alarm) -> bool:
-    return _same_time(part, whole) and abs(part.moved - whole.moved) <= part.unsure + whole.unsure
 
 
 def _explains(part: Alarm, whole: Alarm, streams: dict[StreamKey, Stream]) -> bool:

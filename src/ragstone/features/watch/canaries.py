@@ -199,20 +199,17 @@ def freeze(exchanges: Iterable[JudgedAnswer], n: int, seed: int, today: date) ->
     their order. Exchanges without any score are left out.
     """
     scored = [judged for judged in exchanges if judged.scores]
-    scored.sort(key=lambda judged: (_mean(judged), _keyed(judged.answer, seed)))
+
+    def mean_then_digest(judged: JudgedAnswer) -> tuple[float, bytes]:
+        named = f"{seed}\0{judged.answer.system}\0{judged.answer.question_id}".encode()
+        mean = sum(score.score for score in judged.scores.values()) / len(judged.scores)
+        return mean, hashlib.blake2b(named, digest_size=8).digest()
+
+    scored.sort(key=mean_then_digest)
     n = min(n, len(scored))
     start = np.random.default_rng(seed).random()
     chosen = [scored[int((number + start) * len(scored) / n)] for number in range(n)]
     return Canaries(frozen=today, answers=chosen)
-
-
-def _mean(one: JudgedAnswer) -> float:
-    return sum(found.score for found in one.scores.values()) / len(one.scores)
-
-
-def _keyed(answer: Answer, seed: int) -> bytes:
-    named = f"{seed}\0{answer.system}\0{answer.question_id}".encode()
-    return hashlib.blake2b(named, digest_size=8).digest()
 
 
 def due(canaries: Canaries, today: date, canary_days: int, alarm: date | None = None) -> bool:

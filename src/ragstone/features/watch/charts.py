@@ -62,8 +62,8 @@ def metric_charts(cells: Sequence[DayCell], metrics: Sequence[str], alarms: Sequ
 
 
 def _metric_chart(at: int, name: str, courses: Sequence[Trend], marks: list[Spec]) -> Chart:
-    first, last = _ends(courses)
-    text = f"{name} by {courses[0].span}, {first} to {last}, with 95 % intervals"
+    days = [point.day for course in courses for point in course.points]
+    text = f"{name} by {courses[0].span}, {min(days)} to {max(days)}, with 95 % intervals"
     raised = sum(mark["what"] == "alarm" for mark in marks)
     description = f"{text}; {plural(raised, 'alarm')} marked." if raised else f"{text}."
     several = len({course.judge for course in courses}) > 1
@@ -115,7 +115,8 @@ def _panel(
 ) -> ChartPanel:
     values = [value for value in chosen[0] if value in courses]
     every = [course for value in values for course in courses[value]]
-    domain, span = _domain(every), _common_span(every)
+    spans = {course.span for course in every}
+    domain, span = _domain(every), spans.pop() if len(spans) == 1 else "day or week"
     charts = []
     for at, value in enumerate(values):
         own = [mark for mark in marks if mark["value"] in ("", value)]
@@ -136,11 +137,6 @@ def _panel(
         rows=_table(values, courses),
         more=chosen[1],
     )
-
-
-def _common_span(courses: Sequence[Trend]) -> str:
-    spans = {course.span for course in courses}
-    return spans.pop() if len(spans) == 1 else "day or week"
 
 
 def _table(values: Sequence[str], courses: Mapping[str, list[Trend]]) -> list[list[str]]:
@@ -166,11 +162,6 @@ def _cells(point: TrendPoint) -> list[str]:
 
 def _day(day: date, span: str) -> str:
     return f"week of {day.isoformat()}" if span == "week" else day.isoformat()
-
-
-def _ends(courses: Sequence[Trend]) -> tuple[date, date]:
-    days = [point.day for course in courses for point in course.points]
-    return min(days), max(days)
 
 
 def _domain(courses: Sequence[Trend]) -> list[float]:

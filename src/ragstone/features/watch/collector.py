@@ -106,10 +106,6 @@ _Place = tuple[str, str, Callable[[str], None]]
 """Under which name a text stands, the text, and what puts another in its place."""
 
 
-def _of_value(name: str, value: OtlpValue) -> _Place:
-    return name, value.string_value or "", partial(setattr, value, "string_value")
-
-
 def _texts(attributes: Sequence[OtlpAttribute], secret: bytes) -> Iterator[_Place]:
     """Yield where texts stand in attributes, and put digests in place of those that say who asked."""
     for one in attributes:
@@ -119,7 +115,8 @@ def _texts(attributes: Sequence[OtlpAttribute], secret: bytes) -> Iterator[_Plac
                 plain = msgspec.json.encode(one.value).decode() if plain is None else plain
                 one.value = OtlpValue(string_value=digest_of(secret, plain, _PEOPLE[one.key]))
         else:
-            yield from (_of_value(*found) for found in texts_in([one]))
+            for name, value in texts_in([one]):
+                yield name, value.string_value or "", partial(setattr, value, "string_value")
 
 
 def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:

@@ -228,7 +228,13 @@ def _gaps(look: Look, served: str) -> list[Block]:
         (Column(f"Gaps since {since}", text=True), lambda gap: one_line(gap.name, LONGEST_NAME)),
         ("people", lambda gap: count(gap.n_people)),
         ("exchanges", lambda gap: count(gap.n_questions)),
-        (Column("", text=True), lambda gap: Cell(_nearest(gap), tone="muted")),
+        (
+            Column("", text=True),
+            lambda gap: Cell(
+                one_line(f"nearest: {gap.nearest[0].document_id}", LONGEST_NAME) if gap.nearest else "",
+                tone="muted",
+            ),
+        ),
     ]
     brief = table_of("Gaps", look.shown_gaps[:BRIEF_GAPS], columns, where="terminal")
     return [
@@ -243,10 +249,6 @@ def _gaps(look: Look, served: str) -> list[Block]:
 def _more(n: int, ending: str, where: Where) -> list[Block]:
     text = f"And {plural(n, 'gap')} more{', ' if ending else ''}{ending}"
     return [Paragraph(text, tone="muted", where=where)] if n > 0 else []
-
-
-def _nearest(gap: Gap) -> str:
-    return one_line(f"nearest: {gap.nearest[0].document_id}", LONGEST_NAME) if gap.nearest else ""
 
 
 def _gap(rank: int, gap: Gap, served: str) -> Block:
@@ -274,13 +276,9 @@ def _gap(rank: int, gap: Gap, served: str) -> Block:
 
 def lead_rows(look: Look) -> list[MetricRow]:
     """Return the means that lead: of faithfulness, answered, relevance; of each that of its latest judge."""
-    latest = {row.mean.metric: row for row in _by_last_day(look)}
+    latest = {row.mean.metric: row for row in sorted(look.rows, key=lambda row: row.mean.whole.day)}
     named = [latest[name] for name in LEADS if name in latest]
     return named or [row for row in latest.values() if row.mean.best != "none"]
-
-
-def _by_last_day(look: Look) -> list[MetricRow]:
-    return sorted(look.rows, key=lambda row: row.mean.whole.day)
 
 
 def _good(look: Look) -> HeadlineFinding:
@@ -426,6 +424,9 @@ def held_words(look: Look) -> list[tuple[str, str]]:
     held = look.overview
     share = f" ({100 * held.n_sampled / held.n_exchanges:.0f} %)" if held.n_exchanges else ""
     span = f", {held.first} to {held.last}" if held.first else ""
+    calls, tokens, money = look.spent
+    cap = f"; the cap of a day is {look.cap}" if look.cap else "; no cap"
+    paid = ", cost unknown" if money is None else f", {usd(money)}" if money else ""
     rows = [
         ("in the log", plural(held.n_exchanges, "exchange") + span),
         (
@@ -434,7 +435,7 @@ def held_words(look: Look) -> list[tuple[str, str]]:
         ),
         ("feedback of people", f"on {plural(held.n_feedback, 'exchange')}"),
         *use_words(look.use.whole),
-        ("spent today", _spent(look)),
+        ("spent today", f"{plural(calls, 'call')}, {plural(tokens, 'token')}{paid}{cap}"),
         ("frozen answers", _frozen(look)),
     ]
     if held.in_future:
@@ -451,13 +452,6 @@ def held_words(look: Look) -> list[tuple[str, str]]:
             1, ("without a time", f"{plural(held.without_time, 'exchange')}, left out of trends and means")
         )
     return rows
-
-
-def _spent(look: Look) -> str:
-    calls, tokens, money = look.spent
-    cap = f"; the cap of a day is {look.cap}" if look.cap else "; no cap"
-    paid = ", cost unknown" if money is None else f", {usd(money)}" if money else ""
-    return f"{plural(calls, 'call')}, {plural(tokens, 'token')}{paid}{cap}"
 
 
 def _frozen(look: Look) -> str:

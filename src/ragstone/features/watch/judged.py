@@ -43,21 +43,20 @@ class StoredScore(msgspec.Struct, frozen=True, kw_only=True):
 
 def scored_of(row: Judgement) -> StoredScore:
     """Return what is kept of a judgement. A score without a scale is taken as it is, within 0 and 1."""
+    score = row.score
+    if score is not None:
+        low, high = row.scale or (0.0, 1.0)
+        score = min(1.0, max(0.0, (score - low) / (high - low))) if high > low else 0.0
     return StoredScore(
         judge=row.judge,
         version=row.prompt_version,
         model=row.model,
         metric=row.metric,
         status=row.status,
-        score=None if row.score is None else _from_0_to_1(row.score, row.scale),
+        score=score,
         label=row.label,
         reason=_reason(row),
     )
-
-
-def _from_0_to_1(score: float, scale: tuple[float, float] | None) -> float:
-    low, high = scale or (0.0, 1.0)
-    return min(1.0, max(0.0, (score - low) / (high - low))) if high > low else 0.0
 
 
 def _reason(row: Judgement) -> str | None:

@@ -63,20 +63,16 @@ async def judge_due(
     work = _DueWork(store, judges, session, await judge_context(session, judges), today)
     names = [judge.name for judge in judges]
     tried = set(leave)
+    size = CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
+    size = ON_WORKERS if on_cluster(session) else size
     while listed := store.due(names, leave=tried):
-        for some in _chunks(listed, _size(session)):
+        for some in _chunks(listed, size):
             still = await work.judge(some)
             if work.cut_off:
                 return Judging(finished=work.finished, tried=tried, cut_off=True)
             tried |= still
     work.spend()
     return Judging(finished=work.finished, tried=tried)
-
-
-def _size(session: Session) -> int:
-    if on_cluster(session):
-        return ON_WORKERS
-    return CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
 
 
 def _chunks(listed: Sequence[Due], size: int) -> Iterator[list[Due]]:
@@ -247,25 +243,16 @@ async def judge_canaries(
     cut_off: list[Judgement] = []
 
     async def judge(answer: Answer, number: int) -> dict[str, CanaryScore]:
-        again = _anew(context, number)
+        again = context.wrapped(lambda ask: anew(ask, number))
         rows = [row for asked_judge in asking for row in await judge_answer(asked_judge, answer, again)]
         cut_off.extend(row for row in rows if row.status == "over_budget")
-        return _canary_scores(rows)
+        return {row.metric: score for row in rows if (score := _canary_score(scored_of(row))) is not None}
 
     later = await judge_again(canaries, judge, today)
     if later == canaries or cut_off:
         return False
     store.keep_note(CANARIES_NOTE, msgspec.json.encode(later))
     return True
-
-
-def _anew(context: JudgeContext, number: int) -> JudgeContext:
-    """Return the context with asks whose replies the ledger does not know."""
-    return context.wrapped(lambda ask: anew(ask, number))
-
-
-def _canary_scores(rows: Sequence[Judgement]) -> dict[str, CanaryScore]:
-    return {row.metric: score for row in rows if (score := _canary_score(scored_of(row))) is not None}
 
 
 def _canary_score(stored: StoredScore) -> CanaryScore | None:

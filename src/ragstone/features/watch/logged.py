@@ -114,7 +114,9 @@ class Reader:
         exchange = exchange_of(raw, self._columns)
         if exchange is None:
             return None
-        when = self._time(raw)
+        time = first_of(raw, self._times)
+        when = None if time is None else seconds_of(time)
+        self.unread_times += time is not None and when is None
         error = raw.get("error")
         traced = value_at(raw, "metadata.trace_id")
         number = value_at(raw, "metadata.exchange")  # in a trace of several
@@ -169,12 +171,6 @@ class Reader:
             feedback=self._score(raw["score"]),
             correction=rationale if isinstance(rationale, str) and rationale.strip() else None,
         )
-
-    def _time(self, raw: Mapping[str, Any]) -> float | None:
-        value = first_of(raw, self._times)
-        seconds = None if value is None else seconds_of(value)
-        self.unread_times += value is not None and seconds is None
-        return seconds
 
     def _score(self, feedback: object) -> float | None:
         """Return a feedback from 0 to 1, by the scale of the settings; one that is not on it is counted."""
@@ -276,7 +272,7 @@ class Masker:
         contexts = logged.contexts
         if contexts and has_personal:
             texts = [logged.question, logged.answer or "", *(context.text for context in contexts)]
-            question, answer, *passages = self._together(texts)
+            question, answer, *passages = [masked.text for masked in mask_texts(texts, self._own)]
             contexts = _with_texts(contexts, passages)
         elif contexts:
             contexts = _with_texts(contexts, [self._alone(context.text) for context in contexts])
@@ -298,9 +294,6 @@ class Masker:
     def _masked_pair(self, question: str, answer: str) -> tuple[str, str, bool]:
         masked = mask_texts([question, answer], self._own)
         return masked[0].text, masked[1].text, any(text.found for text in masked)
-
-    def _together(self, texts: Sequence[str]) -> list[str]:
-        return [masked.text for masked in mask_texts(texts, self._own)]
 
 
 def _with_texts(contexts: Sequence[Context], texts: Sequence[str]) -> list[Context]:

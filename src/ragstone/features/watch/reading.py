@@ -97,9 +97,17 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[LogBatch]:
             return
         with path.open("rb") as file:
             known = _known(path, inode, marks)
-            reached = next((mark for mark in known if not mark.whole and _goes_on(file, mark, status)), None)
+            goes_on = (
+                mark
+                for mark in known
+                if not mark.whole
+                and status.st_size >= mark.offset
+                and _before(file, mark.offset) == mark.before
+            )
+            reached = next(goes_on, None)
             anew = inode in marks and reached is None
-            if reached is None and not _is_lines(path, file):
+            # JSON lines can be read on from a place, traces cannot.
+            if reached is None and (not is_json_lines(path) or is_trace(_first_row(file))):
                 yield from _whole(path, status, anew=anew)
                 return
             start = reached or Mark(str(path), inode, 0, 0, 0, 1, "")
@@ -122,11 +130,6 @@ def _unchanged(known: Iterable[Mark], status: os.stat_result) -> Mark | None:
     return first if first is not None and first.offset >= status.st_size else None
 
 
-def _is_lines(path: Path, file: BinaryIO) -> bool:
-    """Say whether a file can be read on from a place: JSON lines by its name, and no traces."""
-    return is_json_lines(path) and not is_trace(_first_row(file))
-
-
 def _first_row(file: BinaryIO) -> dict[str, Any]:
     """Return the first object in the first lines of a file; an empty one where there is none."""
     file.seek(0)
@@ -138,10 +141,6 @@ def _first_row(file: BinaryIO) -> dict[str, Any]:
         if isinstance(raw, dict):
             return raw
     return {}
-
-
-def _goes_on(file: BinaryIO, mark: Mark, status: os.stat_result) -> bool:
-    return status.st_size >= mark.offset and _before(file, mark.offset) == mark.before
 
 
 def _before(file: BinaryIO, offset: int) -> str:
@@ -174,7 +173,11 @@ def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) ->
         row: Raw | None = None
         try:
             raw = decode_line(line) if not line.isspace() else None
-            row = raw if raw is None or isinstance(raw, dict) else _no_object(raw)
+            row = (
+                raw
+                if raw is None or isinstance(raw, dict)
+                else f"expected a JSON object, got {type(raw).__name__}"
+            )
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
             if not line.endswith(b"\n"):
                 break
@@ -188,10 +191,6 @@ def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) ->
             rows = []
     if rows or offset != mark.offset or mark.path != str(path) or anew:
         yield batch()
-
-
-def _no_object(raw: object) -> str:
-    return f"expected a JSON object, got {type(raw).__name__}"
 
 
 def _whole(path: Path, status: os.stat_result, *, anew: bool) -> Iterator[LogBatch]:

@@ -10,7 +10,6 @@ from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import Context
 
 
 def sample_store(
@@ -76,7 +75,11 @@ class StoreRows(Sequence[Mapping[str, Any]]):
             "question": seen.question,
             "answer": seen.answer,
             "system": seen.system,
-            "contexts": None if contexts is None else [_told(one) for one in contexts],
+            "contexts": contexts
+            and [
+                {name: value for name in FIELDS if (value := getattr(context, name)) is not None}
+                for context in contexts
+            ],
             "tags": seen.tags,
             "quality": self._quality_of(seen),
         }
@@ -91,7 +94,3 @@ class StoreRows(Sequence[Mapping[str, Any]]):
 
 
 FIELDS = ("id", "document_id", "text", "score")
-
-
-def _told(context: Context) -> dict[str, Any]:
-    return {name: value for name in FIELDS if (value := getattr(context, name)) is not None}

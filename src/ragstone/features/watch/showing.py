@@ -192,7 +192,12 @@ def _of_metric(chosen: ExchangeFilter, metric: str) -> tuple[str, list[Any]]:
         ("s.score >= ?", chosen.at_least),
         ("s.score <= ?", chosen.at_most),
         ("s.label IN (SELECT n FROM labels WHERE label = ?)", chosen.label),
-        ("s.status = ?", None if chosen.status is None else _place(chosen.status)),
+        (
+            "s.status = ?",
+            None
+            if chosen.status is None
+            else next((at for at, known in enumerate(STATUSES) if known == chosen.status), -1),
+        ),
     ]
     for condition, value in conditions:
         if value is not None:
@@ -200,10 +205,6 @@ def _of_metric(chosen: ExchangeFilter, metric: str) -> tuple[str, list[Any]]:
             values.append(value)  # type: ignore[arg-type]
     inner = f"SELECT s.exchange FROM scores s JOIN measures m ON m.n = s.measure WHERE {text}"
     return f"e.n IN ({inner})", list(values)
-
-
-def _place(status: str) -> int:
-    return next((at for at, known in enumerate(STATUSES) if known == status), -1)
 
 
 def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -235,7 +236,12 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
             time=None if row[2] is None else datetime.fromtimestamp(row[2], UTC),
             question=row[3],
             answer=row[4],
-            contexts=_contexts(listed[row[0]], texts) if row[0] in listed else None,
+            contexts=[
+                Context(text=texts[passage], id=name, document_id=document, score=score)
+                for passage, name, document, score in listed[row[0]]
+            ]
+            if row[0] in listed
+            else None,
             system=row[6],
             who=row[7],
             error=row[8],
@@ -248,13 +254,6 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
         for row in rows
     }
     return [exchanges[n] for n in numbers if n in exchanges]
-
-
-def _contexts(listed: Sequence[Sequence[Any]], texts: dict[int, str]) -> list[Context]:
-    return [
-        Context(text=texts[passage], id=name, document_id=document, score=score)
-        for passage, name, document, score in listed
-    ]
 
 
 def _passages(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ragstone.features.watch.cells import DayCell
 from ragstone.features.watch.change_paths import change_paths
-from ragstone.kernel.statistics.intervals import Codes, Floats, student_quantile
+from ragstone.kernel.statistics.intervals import Floats, student_quantile
 
 N, W, WX, W2, W2X, W2X2 = range(6)
 SPANS = (1, 7, 28)
@@ -245,7 +245,7 @@ def shares_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> li
     if not streams:
         return []
     origin = min(stream.first for stream in streams)
-    groups = [(not stream.tag, _cohort(stream.first, origin, baseline_days)) for stream in streams]
+    groups = [(not stream.tag, (stream.first - origin).days // baseline_days) for stream in streams]
     sizes = Counter(groups)
     return [
         alpha
@@ -256,15 +256,14 @@ def shares_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> li
     ]
 
 
-def _cohort(first: date, origin: date, baseline_days: int) -> int:
-    return (first - origin).days // baseline_days
-
-
 def _first_changes(
     looks: Sequence[tuple[_Watched, DayBlocks]], span: int, baseline_days: int
 ) -> list[tuple[_Watched, Change]]:
     """Return the first change of each stream that has one. All have blocks of the same span."""
-    offsets = _offsets([blocks for _, blocks in looks], span)
+    offsets = np.zeros(len(looks), dtype=np.intp)
+    if span == 1:  # days of the same date stand under one another
+        begins = [blocks.stream.first.toordinal() + blocks.begin for _, blocks in looks]
+        offsets = np.asarray(np.array(begins, dtype=np.intp) - min(begins))
     n = max(offset + blocks.values.size for offset, (_, blocks) in zip(offsets, looks, strict=True))
     values, weights = np.zeros((len(looks), n)), np.zeros((len(looks), n))
     for row, (offset, (_, blocks)) in enumerate(zip(offsets, looks, strict=True)):
@@ -293,11 +292,3 @@ def _first_changes(
             )
             changes.append((look, change))
     return changes
-
-
-def _offsets(blocks: Sequence[DayBlocks], span: int) -> Codes:
-    """Return the column at which each begins: days of the same date stand under one another."""
-    if span > 1:
-        return np.zeros(len(blocks), dtype=np.intp)
-    begins = np.array([block.stream.first.toordinal() + block.begin for block in blocks], dtype=np.intp)
-    return np.asarray(begins - begins.min())

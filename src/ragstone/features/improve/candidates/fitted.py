@@ -237,18 +237,14 @@ def _best_band(
         scored = Scored(
             measure.rows.scores[both], dear.rows.scores[both], rows.human[both] == 1, rows.group[both]
         )
-        limits = fit_thresholds(scored, _as_sure_as(dear, rows, both))
+        right = rows.worths(dear.rows.scores, dear.rows.yes_from)[both].mean()
+        limits = fit_thresholds(scored, float(np.clip(right, LEAST_SURE, MOST_SURE)))
         if limits is None or limits.unsure is None:
             continue
         n_sure = int(sure_of(scored.cheap, limits.unsure).sum())
         if n_sure and (best is None or n_sure > best[0]):
             best = n_sure, measure, limits
     return best[1:] if best else None
-
-
-def _as_sure_as(dear: MemberScores, rows: LearningRows, both: Flags) -> float:
-    right = rows.worths(dear.rows.scores, dear.rows.yes_from)[both].mean()
-    return float(np.clip(right, LEAST_SURE, MOST_SURE))
 
 
 def _said(

@@ -218,16 +218,13 @@ def instructive(parent: PromptParent, before: JudgeScores, rows: LearningRows, g
     for n in wrong:
         if int(rows.group[n]) not in used:
             used.add(int(rows.group[n]))
-            sides[_too_high(parent.read[n], rows, n)].append(n)
+            grade = rows.human[n]  # a wrong score beside labels of yes and no is too high where people say no
+            too_high = grade == 0 if rows.unit.yes_no else (parent.read[n].score or 0.0) > grade
+            sides[bool(too_high)].append(n)
     numbers: list[int] = []
     while len(numbers) < CASES and (sides[True] or sides[False]):
         numbers += [side.pop(0) for side in sides.values() if side]
     return numbers[:CASES]
-
-
-def _too_high(judgement: Judgement, rows: LearningRows, n: int) -> bool:
-    """Return whether a score is above people's grade; a wrong one beside labels of yes and no."""
-    return bool(rows.human[n] == 0) if rows.unit.yes_no else (judgement.score or 0.0) > rows.human[n]
 
 
 def _agreed(parent: PromptParent, before: JudgeScores, rows: LearningRows, most: int) -> list[int]:

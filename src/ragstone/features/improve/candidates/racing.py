@@ -7,13 +7,12 @@ import msgspec
 import numpy as np
 
 from ragstone.features.improve.candidates.rows import CandidateResult, JudgeScores, LearningRows, cost_of
+from ragstone.features.improve.labelled_sets import judge_labelled
 from ragstone.features.improve.learned import CandidateState
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fitting import Flags
 from ragstone.kernel.records import Judgement
-from ragstone.kernel.stages.judge import judge_context, judge_rows
-from ragstone.kernel.statistics import Floats
 from ragstone.kernel.statistics.sequences import log_capitals, log_evidence
 
 CUT_OFF = "the budget was spent before it was measured."
@@ -25,10 +24,8 @@ async def judged(
 ) -> list[Judgement]:
     """Return the judgements of some rows, in their order, by a judge that may have been made with them."""
     answers = [rows.answers[n] for n in np.flatnonzero(chosen)]
-    one = msgspec.structs.replace(judge, tuned_on=[])
-    context = await judge_context(session, [one], model)
-    made = judge_rows(lambda: answers, [one], session, len(answers), context=context)
-    return [row async for row in made if row.metric == judge.measures]
+    judgements = await judge_labelled(judge, answers, session, model=model)
+    return [row for row in judgements if row.metric == judge.measures]
 
 
 async def judged_whole(
@@ -76,9 +73,11 @@ async def race(
             state, why = "over_budget", CUT_OFF
             break
         mine = rows.worths(scores, before.yes_from)
-        if number != folds[-1] and _worse_beyond_doubt(
-            (old - mine)[is_asked] / rows.unit.span, is_asked, rows
-        ):
+        group, behind = rows.group[is_asked], (old - mine)[is_asked] / rows.unit.span
+        sums = np.bincount(group, weights=behind, minlength=1)[np.unique(group)]
+        largest = float(np.bincount(rows.group).max())
+        capital = log_capitals(np.clip(sums / largest, -1, 1)).sum(axis=0)
+        if number != folds[-1] and log_evidence(capital) >= math.log(1 / DOUBT):
             state, why = "stopped", f"worse beyond doubt after {int(is_asked.sum())} answers."
             break
     cost = cost_of(heard)
@@ -92,11 +91,3 @@ async def race(
         state=state,
         why=why,
     )
-
-
-def _worse_beyond_doubt(behind: Floats, is_asked: Flags, rows: LearningRows) -> bool:
-    """Return whether "not worse" is refuted. behind: by how much the candidate is worse on each row asked."""
-    sums = np.bincount(rows.group[is_asked], weights=behind, minlength=1)[np.unique(rows.group[is_asked])]
-    largest = float(np.bincount(rows.group).max())
-    capital = log_capitals(np.clip(sums / largest, -1, 1)).sum(axis=0)
-    return bool(log_evidence(capital) >= math.log(1 / DOUBT))

@@ -187,16 +187,16 @@ def worths_of_result(result: CandidateResult, rows: LearningRows) -> Floats:
 
 def untouched(rows: LearningRows, judges: Sequence[Judge]) -> LearningRows:
     """Return the rows on whose questions none of these judges, nor a judge within them, was fitted."""
-    made = [one for judge in judges for one in (judge, *_within(judge))]
-    kept = [n for n, row in enumerate(rows.answers) if not any(is_tuned_on(one, row) for one in made)]
+    made = [each for judge in judges for each in (judge, *_within(judge))]
+    free = [n for n, row in enumerate(rows.answers) if not any(is_tuned_on(judge, row) for judge in made)]
     return msgspec.structs.replace(
         rows,
-        answers=[rows.answers[n] for n in kept],
-        humans=[rows.humans[n] for n in kept],
-        clusters=[rows.clusters[n] for n in kept],
-        human=rows.human[kept],
-        group=rows.group[kept],
-        fold=rows.fold[kept],
+        answers=[rows.answers[n] for n in free],
+        humans=[rows.humans[n] for n in free],
+        clusters=[rows.clusters[n] for n in free],
+        human=rows.human[free],
+        group=rows.group[free],
+        fold=rows.fold[free],
     )
 
 
@@ -234,12 +234,14 @@ def learning_rows(
     human = np.array([humans[partners[key]].score for key in settled], dtype=np.float64)
     settled_humans = [humans[partners[key]] for key in settled]
     group = groups_of(labelled.nodes, settled)
+    n_groups = int(group.max(initial=-1)) + 1
+    order = np.random.default_rng(seed).permutation(n_groups)  # a group is in one fold
     return LearningRows(
         answers=[answers[key] for key in settled],
         humans=settled_humans,
         human=human,
         group=group,
-        fold=_folds(group, n_folds, seed),
+        fold=np.asarray(order[group] % max(1, min(n_folds, n_groups)), dtype=np.int64),
         clusters=[settled_human.cluster for settled_human in settled_humans],
         unit=unit or unit_of(human, judge, scale),
         seed=seed,
@@ -322,10 +324,3 @@ def groups_of(nodes: dict[str, list[Node]], keys: Sequence[Key]) -> Codes:
     roots = [root(nodes[question_id][0]) for question_id, _system in keys]
     numbers = {top: n for n, top in enumerate(sorted(set(roots)))}
     return np.array([numbers[top] for top in roots], dtype=np.int64)
-
-
-def _folds(group: Codes, n_folds: int, seed: int) -> Codes:
-    """Return the fold of each answer, from 0; a group is in one fold, and folds have as many groups each."""
-    n = int(group.max(initial=-1)) + 1
-    order = np.random.default_rng(seed).permutation(n)
-    return np.asarray(order[group] % max(1, min(n_folds, n)), dtype=np.int64)

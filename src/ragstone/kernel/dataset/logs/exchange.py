@@ -90,11 +90,8 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
 def _tag(raw: Mapping[str, Any], name: str, columns: Columns) -> Any:  # noqa: ANN401 - whatever the log holds
     """Return the value of a column, else that of a tag which a row of ours carries, else the month."""
     value = first_of(raw, (name, f"tags.{name}"))
-    return _month(raw, columns) if value is None and name == MONTH else value
-
-
-def _month(raw: Mapping[str, Any], columns: Columns) -> str | None:
-    """Return the month of a row's time, None where it tells none."""
+    if value is not None or name != MONTH:
+        return value
     when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
     return None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
 
