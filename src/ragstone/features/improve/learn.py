@@ -187,11 +187,11 @@ async def _fitted(
     task: LearningTask, rows: LearningRows, before: JudgeScores, session: Session, tuned_on: list[str]
 ) -> list[CandidateResult]:
     """Return the candidates that weigh scores."""
-    wanted = [one for one in task.methods if one in ("calibration", "stack", "cascade")]
+    wanted = [item for item in task.methods if item in ("calibration", "stack", "cascade")]
     if not wanted:
         return []
     if not rows.unit.yes_no:
-        return [refused(one, GRADED, rows) for one in wanted]
+        return [refused(item, GRADED, rows) for item in wanted]
     own = MemberScores(member=task.file.member, rows=before)
     helpers = []
     for helper in task.helpers:
@@ -202,7 +202,7 @@ async def _fitted(
             )
             return [msgspec.structs.replace(cut, state="over_budget")]
         helpers.append(MemberScores(member=helper.member, rows=judged))
-    known = {task.file.judge.name, *(one.member.inner.name for one in helpers)}
+    known = {task.file.judge.name, *(item.member.inner.name for item in helpers)}
     free = [
         MemberScores(member=member, rows=await judged_whole(member.inner, rows, session))
         for member in free_members(rows.answers, known)

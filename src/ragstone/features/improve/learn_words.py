@@ -147,6 +147,8 @@ def rows_of(learning: Learning) -> list[Row]:
 
 def _row(learning: Learning, candidate: LearnedCandidate) -> Row:
     gap = candidate.test.difference if candidate.test else None
+    paid = "" if candidate.spent_usd is None else f", {usd(candidate.spent_usd)}"
+    spent = f"{plural(candidate.spent, 'call')}{paid}" if candidate.spent else "nothing"
     mark = (
         "chosen"
         if candidate.name == learning.chosen
@@ -161,20 +163,13 @@ def _row(learning: Learning, candidate: LearnedCandidate) -> Row:
         signed_interval(gap) if gap and gap.low is not None else "",
         count(candidate.n) if candidate.n else "",
         _per_thousand(candidate.calls) if candidate.n else "",
-        _spent(candidate),
+        spent,
         mark,
     ]
 
 
 def _per_thousand(calls: float) -> str:
     return count(round(1000 * calls))
-
-
-def _spent(candidate: LearnedCandidate) -> str:
-    if not candidate.spent:
-        return "nothing"
-    paid = "" if candidate.spent_usd is None else f", {usd(candidate.spent_usd)}"
-    return f"{plural(candidate.spent, 'call')}{paid}"
 
 
 def _valued(learning: Learning, value: Estimate) -> str:

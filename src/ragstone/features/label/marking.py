@@ -238,10 +238,14 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
     for skip in skips:
         skipped[skip.annotator] = skipped.get(skip.annotator, 0) + 1
     names = list(dict.fromkeys([*queue.annotators, *sorted({*own, *skipped})]))
+    n_done = 0
+    for key, item in wanted.items():
+        by = labelled.get(key, set())
+        n_done += set(item.annotators) <= by if item.annotators else bool(by)
     return Progress(
         n_items=len(wanted),
         n_begun=len(labelled),
-        n_done=sum(_is_done(item.annotators, labelled.get(key, set())) for key, item in wanted.items()),
+        n_done=n_done,
         shares=[
             AnnotatorProgress(
                 annotator=name,
@@ -252,10 +256,6 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
             for name in names
         ],
     )
-
-
-def _is_done(annotators: Sequence[str], by: set[str]) -> bool:
-    return set(annotators) <= by if annotators else bool(by)
 
 
 class LabelledMean(msgspec.Struct, frozen=True, kw_only=True):

@@ -295,7 +295,7 @@ def metrics(canaries: Canaries) -> list[str]:
 
 
 def _all_scores(canaries: Canaries) -> list[list[dict[str, CanaryScore]]]:
-    return [[one.scores for one in canaries.answers], *(one.scores for one in canaries.rounds)]
+    return [[scored.scores for scored in canaries.answers], *(scored.scores for scored in canaries.rounds)]
 
 
 def _judges(canaries: Canaries, metric: str) -> list[str]:

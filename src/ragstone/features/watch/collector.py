@@ -82,9 +82,9 @@ def mask_spans(
     n_over = _limit_spans(batch, section.max_spans)
     cut: Counter[str] = Counter()
     traces: dict[str, list[_Place]] = defaultdict(list)
-    for resource in batch.resource_spans:
+    for resource in batch.reeach:
         # What a program tells of itself is masked alone: it goes with spans of many traces.
-        sources = [resource.resource, *(one.scope for one in resource.scope_spans)]
+        sources = [resource.resource, *(each.scope for each in resource.scope_spans)]
         for source in sources:
             if source is not None:
                 traces[""] += _texts(source.attributes, secret)
@@ -95,7 +95,7 @@ def mask_spans(
         texts = [(name, _cut(name, text, section.max_attribute_kb * 1000, cut)) for name, text, _ in places]
         for (*_, put), text in zip(places, mask_fields(texts, own), strict=True):
             put(text)
-    n_spans = sum(len(scope.spans) for one in batch.resource_spans for scope in one.scope_spans)
+    n_spans = sum(len(scope.spans) for each in batch.reeach for scope in each.scope_spans)
     receipt = SpanReceipt(
         spans=n_spans, rejected=len(refused) + n_over, message=_message(refused, n_over, cut, section)
     )
@@ -108,14 +108,14 @@ _Place = tuple[str, str, Callable[[str], None]]
 
 def _texts(attributes: Sequence[OtlpAttribute], secret: bytes) -> Iterator[_Place]:
     """Yield where texts stand in attributes, and put digests in place of those that say who asked."""
-    for one in attributes:
-        if one.key in _PEOPLE and one.value is not None:
-            plain = one.value.string_value if one.value.int_value is None else str(one.value.int_value)
+    for field in attributes:
+        if field.key in _PEOPLE and field.value is not None:
+            plain = field.value.string_value if field.value.int_value is None else str(field.value.int_value)
             if plain != "":
-                plain = msgspec.json.encode(one.value).decode() if plain is None else plain
-                one.value = OtlpValue(string_value=digest_of(secret, plain, _PEOPLE[one.key]))
+                plain = msgspec.json.encode(field.value).decode() if plain is None else plain
+                field.value = OtlpValue(string_value=digest_of(secret, plain, _PEOPLE[field.key]))
         else:
-            for name, value in texts_in([one]):
+            for name, value in texts_in([field]):
                 yield name, value.string_value or "", partial(setattr, value, "string_value")
 
 
@@ -127,15 +127,15 @@ def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:
         places.append(("", span.status.message, partial(setattr, span.status, "message")))
     places += [("", event.name, partial(setattr, event, "name")) for event in span.events]
     more: list[OtlpEvent | OtlpLink] = [*span.events, *span.links]
-    for one in more:
-        places += _texts(one.attributes, secret)
+    for part in more:
+        places += _texts(part.attributes, secret)
     return places
 
 
 def _limit_spans(batch: OtlpBatch, most: int) -> int:
     """Take away the spans beyond so many; return how many those were."""
     left, n_over = most, 0
-    for resource in batch.resource_spans:
+    for resource in batch.reeach:
         for scope in resource.scope_spans:
             n_over += len(scope.spans[left:])
             del scope.spans[left:]

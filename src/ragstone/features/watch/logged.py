@@ -107,7 +107,8 @@ class Reader:
 
     def read(self, raw: Mapping[str, Any]) -> Logged | Feedback | None:
         """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
-        raw = _plain_names(raw)
+        if not all(isinstance(name, str) and name.islower() for name in raw):
+            raw = {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
         feedback = self._said(raw)
         if feedback is not None:
             return feedback
@@ -143,15 +144,16 @@ class Reader:
     def _usage(self, raw: Mapping[str, Any]) -> ExchangeUsage:
         took = amount_in(first_of(raw, LATENCIES_S))
         milliseconds = amount_in(first_of(raw, LATENCIES_MS)) if took is None else None
-        calls, failed = _tool_calls(raw)
+        steps = objects_in(decoded(first_of(raw, STEPS)))
+        failed = sum(bool(step.get("error")) or step.get("status") in FAILED for step in steps)
         return ExchangeUsage(
             user=self._who(raw, USERS),
             conversation=self._who(raw, CONVERSATIONS),
             latency_s=took if milliseconds is None else milliseconds / 1000,
             tokens=_tokens(raw),
             usd=amount_in(first_of(raw, COSTS)),
-            calls=calls,
-            failed=failed,
+            calls=len(steps) or None,  # of tools, and how many of them failed
+            failed=failed if steps else None,
         )
 
     def _who(self, raw: Mapping[str, Any], columns: Sequence[str]) -> str | None:
@@ -225,20 +227,6 @@ def _tokens(raw: Mapping[str, Any]) -> int | None:
     known = [n for n in parts if n is not None]
     tokens = total if total is not None or not known else sum(known)
     return count_of(tokens)
-
-
-def _tool_calls(raw: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return how many calls of tools a row tells of, and how many of them failed."""
-    steps = objects_in(decoded(first_of(raw, STEPS)))
-    failed = sum(bool(step.get("error")) or step.get("status") in FAILED for step in steps)
-    return (len(steps), failed) if steps else (None, None)
-
-
-def _plain_names(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row in which its columns are found in small letters too."""
-    if all(isinstance(name, str) and name.islower() for name in raw):
-        return raw
-    return {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
 
 
 def _tag(value: object) -> str | None:

@@ -68,14 +68,14 @@ def present_files(sources: Iterable[Path | str], *, strict: bool = True) -> list
 
 def rotated_from(sources: Iterable[Path | str], marks: Mapping[str, Mark]) -> list[Path]:
     """Return the files that were read under the name of a source, and stand beside it under another now."""
-    found = []
+    rotated = []
     for source in map(Path, sources):
         inodes = {mark.inode for mark in marks.values() if mark.path == str(source) and not mark.whole}
         if not inodes or source.is_dir() or not source.parent.is_dir():
             continue
-        beside = (one for one in source.parent.glob(f"{escape(source.name)}?*") if one.is_file())
-        found += [one for one in beside if _inode(one.stat()) in inodes]
-    return found
+        beside = (file for file in source.parent.glob(f"{escape(source.name)}?*") if file.is_file())
+        rotated += [file for file in beside if _inode(file.stat()) in inodes]
+    return rotated
 
 
 def _inode(status: os.stat_result) -> str:
@@ -401,7 +401,10 @@ class _Taking:
             read = self._reader.read(raw)
             without += read is None
             if read is not None:
-                readable.append(self._masked(read))
+                mask = self._masker
+                if mask is not None:
+                    read = mask.exchange(read) if isinstance(read, Logged) else mask.said(read)
+                readable.append(read)
         exchanges = [row for row in readable if isinstance(row, Logged)]
         self.understood |= bool(readable)
         new = self._store.add(self._adder, readable, batch.mark if self.understood else None)
@@ -417,11 +420,6 @@ class _Taking:
             without_time=sum(row.time is None for row in exchanges),
             anew=[path] if path else [],
         )
-
-    def _masked(self, row: Logged | Feedback) -> Logged | Feedback:
-        if self._masker is None:
-            return row
-        return self._masker.exchange(row) if isinstance(row, Logged) else self._masker.said(row)
 
     def counts(self) -> ReadCounts:
         """Return what became of the rows. Raises DataError where no row that was ever read asks anything."""

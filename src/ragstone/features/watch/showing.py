@@ -228,7 +228,8 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
         tags.setdefault(exchange, {})[tag] = value
     judged = _scores(db, among) if scores else {}
     listed = {row[0]: msgspec.json.decode(row[5]) for row in rows if row[5] is not None}
-    texts = _passages(db, {passage[0] for some in listed.values() for passage in some})
+    numbers_used = ",".join(str(int(passage[0])) for some in listed.values() for passage in some)
+    texts = dict(db.execute(f"SELECT n, text FROM passages WHERE n IN ({numbers_used})").fetchall())
     exchanges = {
         row[0]: StoredExchange(
             n=row[0],
@@ -254,11 +255,6 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
         for row in rows
     }
     return [exchanges[n] for n in numbers if n in exchanges]
-
-
-def _passages(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, str]:
-    among = ",".join(str(int(n)) for n in numbers)
-    return dict(db.execute(f"SELECT n, text FROM passages WHERE n IN ({among})").fetchall())
 
 
 def _scores(db: sqlite3.Connection, among: str) -> dict[int, list[StoredScore]]:

@@ -88,13 +88,13 @@ def is_trace_file(path: Path) -> bool:
 
 def trace_files(sources: Iterable[Path]) -> list[Path]:
     """Return the files of these folders and files that hold traces, the newest first; often none."""
-    found = [
+    files = [
         path
         for source in sources
         for path in (source.glob("*.jsonl") if source.is_dir() else [source])
         if path.is_file()
     ]
-    return sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
+    return sorted(files, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
 def newest_traces(files: Sequence[Path], first: int, n: int) -> tuple[list[TraceSummary], bool]:
@@ -120,7 +120,7 @@ def _summaries(path: Path, _size: int, _changed: int) -> list[TraceSummary]:
     for stored in _spans_in(path):
         traces[stored.span.trace_id].append(stored)
     made = [_summary(spans) for spans in traces.values()]
-    return sorted(made, key=lambda stored: -(stored.started or 0.0))
+    return sorted(made, key=lambda summary: -(summary.started or 0.0))
 
 
 def find_trace(files: Sequence[Path], trace_id: str) -> TraceTree | None:
@@ -185,10 +185,10 @@ def _order(stored: _Stored) -> tuple[bool, float, str]:
 
 
 def _tree(stored: Sequence[_Stored]) -> TraceTree:
-    spans = {one.span.span_id: one for one in sorted(stored, key=_order)}
+    spans = {item.span.span_id: item for item in sorted(stored, key=_order)}
     children: dict[str, list[str]] = defaultdict(list)
-    for name, one in spans.items():
-        children[one.span.parent_span_id if one.span.parent_span_id in spans else ""].append(name)
+    for name, item in spans.items():
+        children[item.span.parent_span_id if item.span.parent_span_id in spans else ""].append(name)
     rows: list[SpanRow] = []
     summary = _summary(list(spans.values()))
     seen: set[str] = set()
@@ -221,19 +221,21 @@ def _notes(stored: Sequence[_Stored], spans: Mapping[str, _Stored], n_looped: in
     values = list(spans.values())
     counts = {
         "{} sent more than once: the last of each is shown.": sum(
-            n > 1 for n in Counter(one.span.span_id for one in stored).values()
+            n > 1 for n in Counter(item.span.span_id for item in stored).values()
         ),
         "{} with a parent that is not here: shown at the top.": sum(
-            bool(one.span.parent_span_id) and one.span.parent_span_id not in spans for one in values
+            bool(item.span.parent_span_id) and item.span.parent_span_id not in spans for item in values
         ),
         "{} in a circle of parents: shown at the top, from the first on.": n_looped,
-        "{} without a beginning or an end: shown without a bar.": sum(one.seconds is None for one in values),
+        "{} without a beginning or an end: shown without a bar.": sum(
+            item.seconds is None for item in values
+        ),
         "{} with an end before the beginning: shown without a length.": sum(
-            one.seconds is not None and (one.ended or 0) < (one.began or 0) for one in values
+            item.seconds is not None and (item.ended or 0) < (item.began or 0) for item in values
         ),
     }
     notes = [sentence.format(plural(n, "span")) for sentence, n in counts.items() if n]
-    if all(one.span.parent_span_id for one in values) and not notes:
+    if all(item.span.parent_span_id for item in values) and not notes:
         notes.append("No span is the top of the trace.")
     return notes
 
