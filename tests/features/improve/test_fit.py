@@ -148,22 +148,24 @@ def test_a_cheap_judge_that_is_good_enough_alone_hands_nothing_on():
     assert fit.in_sample.n_decided == N
 
 
-def test_labels_that_are_grades_need_to_be_told_which_are_a_yes():
+def test_labels_that_are_grades_need_to_be_told_which_are_a_yes(says):
     judgements, labels = given()
     grades = [msgspec.structs.replace(one, score=one.score * 2 + 1) for one in labels]
-    with pytest.raises(DataError, match=r"the labels are 1, 3, not 0 and 1: say with --yes-from"):
+    with pytest.raises(DataError) as error:
         fit_cascade(judgements, grades, cheap="containment")
+    says(error.value)
     fit = fit_cascade(judgements, grades, cheap="containment", agreement=0.9, yes_from=2)
     assert fit.in_sample.cascade.value == 1.0
 
 
-def test_labels_of_another_metric_are_not_looked_at():
+def test_labels_of_another_metric_are_not_looked_at(says):
     judgements, labels = given()
     others = [msgspec.structs.replace(one, metric="tone", score=7.0) for one in labels]
     fit = fit_cascade(judgements, [*labels, *others], cheap="containment", agreement=0.9)
     assert fit.in_sample.n_answers == N
-    with pytest.raises(DataError, match="no answer has a label of correctness and a score by both judges"):
+    with pytest.raises(DataError) as error:
         fit_cascade(judgements, others, cheap="containment")
+    says(error.value)
 
 
 def test_answers_that_a_judge_did_not_score_are_left_out_and_counted():
@@ -180,7 +182,7 @@ def test_an_unknown_price_stays_unknown():
     assert fit_cascade(judgements, labels, cheap="containment", agreement=0.9).dear_alone_usd is None
 
 
-def test_two_models_of_one_judge_are_told_apart():
+def test_two_models_of_one_judge_are_told_apart(says):
     judgements, labels = given()
     small = [
         msgspec.structs.replace(
@@ -190,8 +192,9 @@ def test_two_models_of_one_judge_are_told_apart():
     ]
     small = [msgspec.structs.replace(row, prompt_version=load_judge("correctness").version) for row in small]
     rows = [*small, *judgements[N:]]
-    with pytest.raises(ConfigError, match="'correctness by openai/big' or 'correctness by openai/small'"):
+    with pytest.raises(ConfigError) as error:
         fit_cascade(rows, labels, cheap="correctness")
+    says(error.value)
     fit = fit_cascade(rows, labels, cheap="correctness by openai/small", agreement=0.9)
     assert [member.model for member in fit.judge.members] == ["openai/small", "openai/big"]
 
@@ -219,10 +222,11 @@ def test_what_cannot_be_fitted_is_told(options, error, says):
         fit_cascade(judgements, labels, **options)
 
 
-def test_an_answer_that_was_judged_twice_is_told():
+def test_an_answer_that_was_judged_twice_is_told(says):
     judgements, labels = given()
-    with pytest.raises(DataError, match="'q0', system 'mine': judged twice by 'containment'"):
+    with pytest.raises(DataError) as error:
         fit_cascade([*judgements, judgement(0, "containment", 1)], labels, cheap="containment", agreement=0.9)
+    says(error.value)
 
 
 def test_a_jury_of_several_models_may_be_the_cheap_judge(tmp_path):
@@ -241,24 +245,26 @@ def test_a_jury_of_several_models_may_be_the_cheap_judge(tmp_path):
     assert fit.in_sample.cascade.value == 1.0
 
 
-def test_a_third_judge_makes_the_dear_one_a_question():
+def test_a_third_judge_makes_the_dear_one_a_question(says):
     judgements, labels = given()
     third = [judgement(n, "token_f1", 0.5) for n in range(N)]
-    with pytest.raises(ConfigError, match="it holds correctness by openai/big, token_f1"):
+    with pytest.raises(ConfigError) as error:
         fit_cascade([*judgements, *third], labels, cheap="containment")
-    with pytest.raises(DataError, match="gave the same score to all 400 answers"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         fit_cascade([*judgements, *third], labels, cheap="containment", dear="token_f1")
-    with pytest.raises(ConfigError, match="Beside containment, it holds no other"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         fit_cascade(judgements[:N], labels, cheap="containment")
+    says(error.value)
 
 
-def test_judgements_of_an_older_version_are_not_taken_for_the_judge_of_today():
+def test_judgements_of_an_older_version_are_not_taken_for_the_judge_of_today(says):
     judgements, labels = given()
     old = [msgspec.structs.replace(row, prompt_version=99) for row in judgements]
-    with pytest.raises(
-        DataError, match=r"no judgement by containment \(version 1\).*containment \(version 99\)"
-    ):
+    with pytest.raises(DataError) as error:
         fit_cascade(old, labels, cheap="containment")
+    says(error.value)
 
 
 def test_the_file_is_read_as_the_cascade_that_was_fitted(tmp_path):

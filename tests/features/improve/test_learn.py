@@ -7,6 +7,7 @@ from tests.support.judged_drafts import JUDGE
 from tests.support.known_judges import ANSWER
 from tests.support.learned_judges import STRICT, learning_model, learning_project
 from tests.support.scripts import fail, prompt_of
+from tests.support.undated import undated
 
 from ragstone.features.improve.develop import DevelopmentRun
 from ragstone.features.improve.labelled_sets import read_labelled
@@ -96,7 +97,7 @@ def _strict_about(question, body):
     return "taken strictly" in prompt_of(body) and question in prompt_of(body)
 
 
-def test_examples_from_people_cure_the_bias_and_no_row_is_its_own_example(project, fake_openai):
+def test_examples_from_people_cure_the_bias_and_no_row_is_its_own_example(project, fake_openai, says):
     found = project(cure="examples").learn(methods=["examples"])
     assert (found.verdict, found.chosen) == ("better", "examples")
     judge = load_judge(project.file)
@@ -106,7 +107,7 @@ def test_examples_from_people_cure_the_bias_and_no_row_is_its_own_example(projec
     # Both grades, and among the bad ones what the judge got wrong: a case divisible by three.
     assert sorted(example.expected for example in judge.examples) == [False, False, True, True]
     assert any(not one.expected and int(one.question.split()[-1][:-1]) % 3 == 0 for one in judge.examples)
-    assert judge.examples[0].reason == "A bad case is bad, whatever its number."
+    says(judge.examples[0].reason)
     for body in fake_openai.bodies:
         system, user = (str(message["content"]) for message in body["messages"])
         own = next((question for question in [*dev, *project.of("test")] if question in user), None)
@@ -120,7 +121,7 @@ def test_measures_of_words_that_know_better_are_weighed_and_cost_no_call(project
     found = project.learn(methods=["calibration", "stack", "cascade"])
     n_dev, n_test = len(project.of("dev")), len(project.of("test"))
     assert (found.verdict, found.chosen) == ("better", "stack without a model")
-    assert candidate(found, "stack without a model").calls == 0
+    assert candidate(found, found.chosen).calls == 0
     assert candidate(found, "calibrated").test.difference.value == 0
     assert candidate(found, "stack").value.value == candidate(found, "cascade").value.value == 1
     # The judge as it is was asked once for each answer, and nobody for anything else.
@@ -129,15 +130,12 @@ def test_measures_of_words_that_know_better_are_weighed_and_cost_no_call(project
     assert (judge.kind, judge.needs_model, judge.measures) == ("stack", False, "correctness")
 
 
-def test_the_file_tells_what_was_tried(project):
+def test_the_file_tells_what_was_tried(project, says):
     project(contained=True).learn(methods=["calibration", "stack"])
     head = [line for line in project.file.read_text().splitlines() if line.startswith("#")]
-    assert head[0].startswith("# version 2 (")
-    assert "learned, stack without a model: " in head[0]
-    assert "Test part, look 1: stack without a model 1.00, the judge as it was 0." in head[1]
     assert any(line.startswith("# as it is | 0.") for line in head)
     assert any(line.startswith("# calibrated | 0.") for line in head)
-    assert "as it was before learning" in "\n".join(head)  # the history so far stays
+    says(undated("\n".join(head)))  # the history so far stays
 
 
 def test_nothing_better_leaves_the_file_as_it_is_and_the_test_part_closed(project, fake_openai):
@@ -201,7 +199,7 @@ def test_a_forecast_is_an_upper_bound_and_asks_nobody(project, fake_openai):
     assert 0 < fake_openai.n_requests <= expected.calls
 
 
-def test_a_candidate_that_is_worse_beyond_doubt_is_stopped_early(project, fake_openai):
+def test_a_candidate_that_is_worse_beyond_doubt_is_stopped_early(project, fake_openai, says):
     project(cure=None)
     cured = learning_model("prompt")
 
@@ -214,7 +212,7 @@ def test_a_candidate_that_is_worse_beyond_doubt_is_stopped_early(project, fake_o
     fake_openai.script = wrong_with_examples
     one = candidate(project.learn(methods=["examples"]), "examples")
     assert one.state == "stopped"
-    assert one.why.startswith("worse beyond doubt after ")
+    says(one.why)
     assert one.n < len(project.of("dev"))
 
 
@@ -275,15 +273,17 @@ def test_of_two_calibrations_that_agree_equally_often_the_nearer_one_is_taken(
     assert [share for _, share in judge.curve] == pytest.approx([0.0, 0.75, 0.75], abs=0.06)
 
 
-def test_labels_that_are_grades_are_yes_from_where_they_are_said_to_be(project):
+def test_labels_that_are_grades_are_yes_from_where_they_are_said_to_be(project, says):
     project(contained=True)
     project.relabel(lambda rows: [row | {"human_label": 2 + 3 * row["human_label"]} for row in rows])
-    with pytest.raises(DataError, match=r"labels go from 2 to 5, and mine scores from 0 to 1.*--yes-from 5"):
+    with pytest.raises(DataError) as error:
         project.learn()
+    says(error.value)
     found = project.learn(yes_from=5, methods=["stack"])
     assert found.verdict == "better"
-    with pytest.raises(ConfigError, match="--yes-from and --map both"):
+    with pytest.raises(ConfigError) as error:
         project.learn(yes_from=5, mapping={2: 0, 5: 1})
+    says(error.value)
 
 
 def test_a_judge_that_ships_learns_into_a_copy_under_its_own_name(project):
@@ -334,7 +334,7 @@ def test_labels_that_teach_nothing_are_refused_before_anybody_is_asked(project, 
     assert fake_openai.n_requests == 0
 
 
-def test_answers_on_which_annotators_tie_are_left_out_and_said(project, tmp_path):
+def test_answers_on_which_annotators_tie_are_left_out_and_said(project, tmp_path, says):
     project(contained=True)
     project.relabel(lambda rows: [row | {"question_id": f"q{n}"} for n, row in enumerate(rows)])
     rows = [json.loads(line) for line in project.labels.read_text().splitlines()]
@@ -352,39 +352,45 @@ def test_answers_on_which_annotators_tie_are_left_out_and_said(project, tmp_path
     found = project.learn(labels=labels, answers=project.labels, methods=["stack"])
     assert (found.n_dev + found.n_test, found.verdict) == (len(rows) - 10, "better")
     write(len(rows))
-    with pytest.raises(DataError, match=f"0 labelled answers.* Annotators tie on {len(rows)} more"):
+    with pytest.raises(DataError) as error:
         project.learn(labels=labels, answers=project.labels)
+    says(error.value)
 
 
-def test_labels_of_other_answers_and_judges_that_cannot_learn_are_refused(project, tmp_path):
+def test_labels_of_other_answers_and_judges_that_cannot_learn_are_refused(project, tmp_path, says):
     project()
     labels = tmp_path / "others.jsonl"
     labels.write_text('{"question_id": "q", "system": "s", "score": 1}\n')
-    with pytest.raises(DataError, match="no label is for an answer in the sheet"):
+    with pytest.raises(DataError) as error:
         project.learn(labels=labels, answers=project.labels)
-    with pytest.raises(ConfigError, match="a Python function has no prompt or weights"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         project.learn("ragstone.kernel.version:release")
-    with pytest.raises(ConfigError, match="compares two answers, and its verdict has no scale"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         project.learn("pairwise")
-    with pytest.raises(ConfigError, match="write the options into the file"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         project.learn(f"{project.file}@token")
-    with pytest.raises(ConfigError, match=r"unknown way to learn 'stak'.*stack"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         project.learn(methods=["stak"])
+    says(error.value)
     no_scale = project.file.with_name("bare.toml")
     no_scale.write_text(project.file.read_text().replace("scale      = [0, 1]\n", ""))
     with pytest.raises(ConfigError, match="scale"):
         project.learn(no_scale)
 
 
-def test_a_proposal_that_is_no_prompt_is_refused_in_words(project, fake_openai):
+def test_a_proposal_that_is_no_prompt_is_refused_in_words(project, fake_openai, says):
     project(cure="prompt")
     fake_openai.script = learning_model("prompt", proposed="Grade strictly.")
     one = candidate(project.learn(methods=["prompt"]), "prompt 1")
     assert (one.state, one.text) == ("refused", "")
-    assert "no valid prompt: inputs declares 'answer', which the prompt does not name" in one.why
+    says(one.why)
 
 
-def test_a_file_that_was_changed_meanwhile_is_not_written_over(project, fake_openai):
+def test_a_file_that_was_changed_meanwhile_is_not_written_over(project, fake_openai, says):
     project(cure="examples")
     cured = learning_model("examples")
 
@@ -394,8 +400,9 @@ def test_a_file_that_was_changed_meanwhile_is_not_written_over(project, fake_ope
         return cured(body)
 
     fake_openai.script = meddle
-    with pytest.raises(ConfigError, match="was changed while learning went on, so nothing was written"):
+    with pytest.raises(ConfigError) as error:
         project.learn(methods=["examples"])
+    says(error.value)
     assert "somebody was here" in project.file.read_text()
 
 
@@ -429,7 +436,7 @@ def test_a_model_that_fails_on_a_proposal_says_so_and_the_rest_goes_on(project, 
     assert found.verdict == "better"
 
 
-def test_rows_that_a_helper_was_fitted_on_measure_nothing(project):
+def test_rows_that_a_helper_was_fitted_on_measure_nothing(project, says):
     project(contained=True)
     rows = [json.loads(line) for line in project.labels.read_text().splitlines()]
     seen = [row["question"] for row in rows[:60]]
@@ -443,7 +450,9 @@ def test_rows_that_a_helper_was_fitted_on_measure_nothing(project):
     assert found.n_dev + found.n_test == len(rows) - len(seen)
     assert found.tested.n == found.n_test
     assert project.learn(helpers=["containment"], methods=["stack"]).verdict in ("better", "no better")
-    with pytest.raises(ConfigError, match=r"containment asks no model\. Take out 'by openai/fake'"):
+    with pytest.raises(ConfigError) as error:
         project.learn(helpers=["containment by openai/fake"])
-    with pytest.raises(DataError, match=r"max_words gave none of the .* labelled answers a score"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         project.learn("max_words")
+    says(error.value)

@@ -211,7 +211,7 @@ def _history(tmp_path, n_days=60, each=4):
     return log, then
 
 
-def test_a_history_that_was_judged_at_once_leaves_the_application_alone(fake_openai, tmp_path):
+def test_a_history_that_was_judged_at_once_leaves_the_application_alone(fake_openai, tmp_path, says):
     """The log of months is judged in one run: the judge of its first days is that of its last."""
     log, then = _history(tmp_path)
     chosen = settings(fake_openai, tmp_path, judges=["relevance"], alpha=0.5)
@@ -230,7 +230,7 @@ def test_a_history_that_was_judged_at_once_leaves_the_application_alone(fake_ope
         watcher.store.keep(scores, best={"relevance": "highest"}, on=TODAY)
         [alarm] = watcher.alarms(TODAY)
         assert alarm.cause == "application"
-        assert alarm.says.startswith("the judge had no time to change")
+        says(alarm.says)
         watcher.store.keep(scores[:9], best={"relevance": "highest"})  # and some of them by nobody knows whom
         assert [alarm.cause for alarm in watcher.alarms(TODAY)] == ["unknown"]
 
@@ -255,7 +255,7 @@ def test_scores_made_elsewhere_are_not_frozen_for_nobody_knows_how_old_they_are(
         }
 
 
-def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, log):
+def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, log, says):
     chosen = settings(fake_openai, tmp_path)
     with pytest.raises(ConfigError, match="reference"):
         watch(log, judges=["correctness"], settings=chosen, today=TODAY)
@@ -265,8 +265,9 @@ def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, l
         watch(log, rate=2.0, settings=chosen, today=TODAY)
     with pytest.raises(ModelError, match="--model"):
         watch(log, settings=settings(fake_openai, tmp_path, model=None), today=TODAY)
-    with pytest.raises(DataError, match="no such file of judgements"):
+    with pytest.raises(DataError) as error:
         watch(tmp_path / "no_log.jsonl", judgements="no.jsonl", settings=chosen, today=TODAY)
+    says(error.value)
     nothing = tmp_path / "nothing.jsonl"
     nothing.write_text('{"a": "Why does it rain?"}\n{"b": 2}\n')
     fresh = settings(fake_openai, tmp_path, store="fresh")
@@ -275,8 +276,9 @@ def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, l
     named = settings(fake_openai, tmp_path, store="fresh", question="a")
     assert watch(nothing, offline=True, settings=named, today=TODAY).read.new == 1
     nothing.write_text("{broken\n")
-    with pytest.raises(DataError, match="no row of the log can be read"):
+    with pytest.raises(DataError) as error:
         watch(nothing, settings=settings(fake_openai, tmp_path, store="s"), today=TODAY)
+    says(error.value)
     assert fake_openai.n_requests == 0
 
 

@@ -82,7 +82,7 @@ def mask_spans(
     n_over = _limit_spans(batch, section.max_spans)
     cut: Counter[str] = Counter()
     traces: dict[str, list[_Place]] = defaultdict(list)
-    for resource in batch.reeach:
+    for resource in batch.resource_spans:
         # What a program tells of itself is masked alone: it goes with spans of many traces.
         sources = [resource.resource, *(each.scope for each in resource.scope_spans)]
         for source in sources:
@@ -95,7 +95,7 @@ def mask_spans(
         texts = [(name, _cut(name, text, section.max_attribute_kb * 1000, cut)) for name, text, _ in places]
         for (*_, put), text in zip(places, mask_fields(texts, own), strict=True):
             put(text)
-    n_spans = sum(len(scope.spans) for each in batch.reeach for scope in each.scope_spans)
+    n_spans = sum(len(scope.spans) for each in batch.resource_spans for scope in each.scope_spans)
     receipt = SpanReceipt(
         spans=n_spans, rejected=len(refused) + n_over, message=_message(refused, n_over, cut, section)
     )
@@ -135,7 +135,7 @@ def _places(span: OtlpSpan, secret: bytes) -> list[_Place]:
 def _limit_spans(batch: OtlpBatch, most: int) -> int:
     """Take away the spans beyond so many; return how many those were."""
     left, n_over = most, 0
-    for resource in batch.reeach:
+    for resource in batch.resource_spans:
         for scope in resource.scope_spans:
             n_over += len(scope.spans[left:])
             del scope.spans[left:]

@@ -62,6 +62,7 @@ def test_features_that_part_yes_from_no_have_finite_weights():
 
 
 @pytest.mark.parametrize("share", [np.array([]), np.ones(3), np.zeros(3)])
-def test_equal_answers_cannot_be_fitted(share):
-    with pytest.raises(ValueError, match="nothing to tell apart"):
+def test_equal_answers_cannot_be_fitted(share, says):
+    with pytest.raises(ValueError) as error:
         fit_logistic(np.zeros((len(share), 1)), share, signs=np.array([1]))
+    says(error.value)
