@@ -3,9 +3,21 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from litestar.handlers import BaseRouteHandler
+
 from ragstone.kernel.document.blocks import Block, HeadlineFinding
 from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.causes import Caused
+
+
+class PageModule(Protocol):
+    """Pages of a feature: a module that `workbench/pages.py` names.
+
+    ROUTES: handlers of Litestar, below /workbench; what they take as `app` and `person` are the shared state
+    and who asks (kernel/serve). It may have GIVEN too: name of a parameter -> the function that gives it.
+    """
+
+    ROUTES: Sequence[BaseRouteHandler]
 
 
 class BlamePart(Protocol):

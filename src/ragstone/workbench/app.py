@@ -4,7 +4,8 @@ import contextlib
 import re
 import time
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 from litestar import Litestar, Response, Router
 from litestar.di import Provide
@@ -12,66 +13,58 @@ from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from ragstone.features.watch.collecting import PATH as TRACES
+from ragstone.features.watch.collecting import TraceReceiver
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.extend import PageModule
+from ragstone.kernel.serve.frame import ROOT, page, who_asks
 from ragstone.kernel.serve.headers import methods_of
 from ragstone.kernel.serve.requests import AnyRequest, JsonRequest
-from ragstone.workbench import (
-    account_pages,
-    collecting,
-    develop_pages,
-    frame,
-    guard,
-    item_pages,
-    label_pages,
-    learn_pages,
-    library_pages,
-    review_pages,
-    run_list_pages,
-    run_pages,
-    side_pages,
-    trace_pages,
-    try_pages,
-)
-from ragstone.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
-from ragstone.workbench.frame import ROOT, who_asks
+from ragstone.kernel.serve.runs import Runs
+from ragstone.kernel.serve.state import AppState
+from ragstone.workbench.bare_files import links_in
+from ragstone.workbench.guard import guarded
+from ragstone.workbench.pages import PAGES, PLACES
+from ragstone.workbench.run_pages import kind_of_bench
 
-ROUTES = (
-    frame.asset,
-    *(*run_list_pages.ROUTES, *run_pages.ROUTES, *side_pages.ROUTES, *try_pages.ROUTES),
-    *(*library_pages.ROUTES, *account_pages.ROUTES, *trace_pages.ROUTES),
-)
-OF_JUDGES = (*develop_pages.ROUTES, *learn_pages.ROUTES)
-OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. Use the links above."
+
+
+def open_state(settings: Settings, now: Callable[[], float] = time.time) -> AppState:
+    """What the pages of a project share; to be closed. now: seconds since 1970."""
+    # The last, and always: where a run stands among them is its address, which queues of labels keep.
+    folders = [*(settings.path(name) for name in settings.workbench.runs), links_in(settings)]
+    return AppState(settings, Runs(folders, kind_of_bench, now), now)
 
 
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
     """Return the application. Its pages stand below /workbench. now: seconds since 1970."""
-    bench = Workbench(settings, now)
+    state = open_state(settings, now)
     app = Litestar(
-        [
-            Router(frame.ROOT, route_handlers=handlers, dependencies=needed)
-            for handlers, needed in (
-                (ROUTES, {"folder": Provide(run_folder, sync_to_thread=True)}),
-                (OF_JUDGES, {"file": Provide(judge_developed, sync_to_thread=True)}),
-                (OF_QUEUES, {"opened": Provide(opened_queue, sync_to_thread=True)}),
-                (review_pages.ROUTES, {"opened": Provide(opened_review, sync_to_thread=True)}),
-            )
-        ],
+        [_router(cast(PageModule, import_module(f"ragstone.{name}"))) for name in PAGES],
         dependencies={
-            "bench": Provide(lambda: bench, sync_to_thread=False),
+            "app": Provide(lambda: state, sync_to_thread=False),
             "person": Provide(who_asks, sync_to_thread=False),
         },
         exception_handlers={Exception: told},
-        on_shutdown=[bench.close],
+        on_shutdown=[state.close],
         logging_config=None,
         openapi_config=None,
         request_class=JsonRequest,
-        request_max_body_size=bench.most_bytes,
+        request_max_body_size=state.most_bytes,
     )
-    app.asgi_handler = guard.guarded(app.asgi_handler, bench, methods_of(app))
+    app.asgi_handler = guarded(app.asgi_handler, state, methods_of(app), PLACES)
     return app
+
+
+def _router(module: PageModule) -> Router:
+    given = getattr(module, "GIVEN", {})
+    return Router(
+        ROOT,
+        route_handlers=module.ROUTES,
+        dependencies={name: Provide(give, sync_to_thread=True) for name, give in given.items()},
+    )
 
 
 def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
@@ -90,7 +83,7 @@ def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
     if "application/json" in request.headers.get("accept", ""):
         answer: Response[Any] = Response({"detail": words}, status_code=status)
     else:
-        answer = frame.page(request, "wrong.html", "Something went wrong", status=status, words=words)
+        answer = page(request, "wrong.html", "Something went wrong", status=status, words=words)
     answer.headers.update(getattr(mistake, "headers", None) or {})
     return answer
 
@@ -113,7 +106,7 @@ LAST_PORT = 65_535
 
 
 def side_by_side(
-    workbench: Litestar, assistant: Litestar | None, traces: collecting.TraceReceiver | None = None
+    workbench: Litestar, assistant: Litestar | None, traces: TraceReceiver | None = None
 ) -> ASGIApp:
     """Return what serves both. Without an assistant its address leads to the workbench.
 
@@ -130,7 +123,7 @@ def side_by_side(
             return
         if scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
-        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == collecting.PATH:
+        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == TRACES:
             await traces(scope, receive, send)
         elif _is_ours(scope["path"]):
             await workbench(scope, receive, send)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragstone.kernel.errors import DataError, optional_package
 from ragstone.kernel.serve.limits import RequestLimits
+from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.names import name_key
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ class Attempts:
     def close(self) -> None:
         """End the threads."""
         self._threads.shutdown(wait=False)
+
+
+def attempts_of(app: AppState) -> Attempts:
+    """The attempts to log in to a workbench."""
+    return Attempts(app.now)
 
 
 def network_of(address: str) -> str:

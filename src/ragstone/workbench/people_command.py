@@ -14,8 +14,8 @@ from ragstone.kernel.console.printing import say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
     from ragstone.kernel.config import Settings
+    from ragstone.kernel.serve.audit import Fact
     from ragstone.workbench.accounts import Accounts
-    from ragstone.workbench.audit import Fact
 
 
 Name = Annotated[str, typer.Argument(help="The name of an account.")]
@@ -118,7 +118,7 @@ def _opened(config: Path | None) -> "Iterator[tuple[Accounts, Settings]]":
 def _note(settings: "Settings", action: str, **facts: "Fact") -> None:
     import time
 
-    from ragstone.workbench.audit import AuditLog
+    from ragstone.kernel.serve.audit import AuditLog
 
     AuditLog(settings.path(settings.workbench.store), time.time).note(_me(), action, "terminal", facts)
 

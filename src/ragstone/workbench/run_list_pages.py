@@ -10,9 +10,10 @@ from ragstone.kernel.document.html import draw, render_blocks
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.settings import differing_settings
+from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.workbench.desk import AtWorkbench
-from ragstone.workbench.frame import page
+from ragstone.kernel.serve.runs import RunEntry
+from ragstone.kernel.serve.state import AtApp
 from ragstone.workbench.run_table import (
     LONGEST_SETTING,
     NEWEST,
@@ -26,7 +27,6 @@ from ragstone.workbench.run_table import (
     setting_told,
     who_answered,
 )
-from ragstone.workbench.runs import RunEntry
 
 RUNS_A_PAGE = 50
 MOST_IN_TREND = 200  # runs: of more, the last ones
@@ -45,21 +45,21 @@ def chosen(entries: Sequence[RunEntry], text: str) -> list[RunEntry]:
 @get("/", sync_to_thread=True)
 def runs(
     request: AnyRequest,
-    bench: AtWorkbench,
+    app: AtApp,
     text: FromQuery[str] = "",
     order: FromQuery[str] = NEWEST,
     whole: FromQuery[bool] = False,
     at: FromQuery[int] = 1,
 ) -> Response[str]:
     """Give the list of runs: those that the text finds, a page of them."""
-    every = bench.runs.all()
+    every = app.runs.all()
     found = chosen(every, text)
     table = run_table(found, order, whole=whole)
     n_pages = max(1, -(-len(found) // RUNS_A_PAGE))
     at = min(max(at, 1), n_pages)
     return page(
         request,
-        "runs.html",
+        "workbench/runs.html",
         "Runs",
         table=table,
         runs=table.entries[(at - 1) * RUNS_A_PAGE : at * RUNS_A_PAGE],
@@ -69,7 +69,7 @@ def runs(
         cost_told=cost_told,
         n_found=len(found),
         n_runs=len(every),
-        folders=[str(folder) for folder in bench.runs.folders],
+        folders=[str(folder) for folder in app.runs.folders],
         text=text,
         order=order,
         whole=whole,
@@ -82,14 +82,14 @@ def runs(
 @get("/runs/trends", sync_to_thread=True)
 def trends(
     request: AnyRequest,
-    bench: AtWorkbench,
+    app: AtApp,
     text: FromQuery[str] = "",
     metric: FromQuery[str] = "",
     order: FromQuery[str] = "made",
 ) -> Response[str]:
     """Give the course of a judge's mean over the runs that are ticked, or that the text finds."""
     ticked = set(request.query_params.getall("run", []))
-    every = [entry for entry in bench.runs.all() if entry.metrics]
+    every = [entry for entry in app.runs.all() if entry.metrics]
     found = [entry for entry in chosen(every, text) if not ticked or entry.id in ticked]
     columns = metric_columns(found)
     column = next((one for one in columns if one.key == f"metric {metric}"), None)
@@ -102,7 +102,7 @@ def trends(
     chart = trend_chart(column.head, steps) if column else None
     return page(
         request,
-        "trends.html",
+        "workbench/trends.html",
         "Trends",
         drawn=draw([chart] if chart else []),
         chart=render_blocks([chart]) if chart else "",

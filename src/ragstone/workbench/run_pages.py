@@ -1,6 +1,6 @@
 """The pages of runs: their list, one with its rows, how far one has come, and two beside each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -11,15 +11,16 @@ from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery
 
 from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
-from ragstone.features.bench.judges.words import judge_bench_document, read_judge_bench
-from ragstone.features.bench.retrievers.language_words import read_study, study_document
-from ragstone.features.bench.retrievers.words import bench_document, read_leaderboard
+from ragstone.features.bench.judges.words import BENCH, judge_bench_document, read_judge_bench
+from ragstone.features.bench.retrievers.language_words import STUDY, read_study, study_document
+from ragstone.features.bench.retrievers.words import LEADERBOARD, bench_document, read_leaderboard
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
 from ragstone.features.report.bare import bare_run
 from ragstone.features.report.page import render_run
 from ragstone.features.report.words import made_blocks, number_blocks
+from ragstone.features.try_.pages import offered
 from ragstone.kernel.document.blocks import ReportDocument
 from ragstone.kernel.document.html import (
     charts_in,
@@ -41,15 +42,23 @@ from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.run import Run, read_run
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
+from ragstone.kernel.serve.frame import ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
+from ragstone.kernel.serve.rows.asking import (
+    Lines,
+    RowFilter,
+    RowsHead,
+    columns_in,
+    head_in,
+    lines_in,
+    page_of,
+)
+from ragstone.kernel.serve.rows.files import rows_file
+from ragstone.kernel.serve.runs import summary_of_none
+from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.workbench.bare_files import shown_place
-from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
-from ragstone.workbench.frame import ROOT, AtPerson, page, query_of
-from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
-from ragstone.workbench.rows.files import rows_file
-from ragstone.workbench.rows.opening import conversations, opened_in, text_of
-from ragstone.workbench.runs import kind_of_bench, summary_of_none
-from ragstone.workbench.try_pages import offered
+from ragstone.workbench.opened_rows import conversations, opened_in, text_of
+from ragstone.workbench.reports import reports_of
 
 BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
     "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
@@ -62,15 +71,15 @@ BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
 @get("/runs/{index:int}/{name:str}", sync_to_thread=True)
 def run(
     request: AnyRequest,
-    bench: AtWorkbench,
+    app: AtApp,
     person: AtPerson,
     folder: RunFolder,
     index: FromPath[int],
     name: FromPath[str],
 ) -> Response[str]:
     """Give the page of a run: its numbers at once; its script asks for the rows."""
-    how_far = progressed(read_progress(folder), bench.now())
-    view = bench.runs.view(folder)
+    how_far = progressed(read_progress(folder), app.now())
+    view = app.runs.view(folder)
     values: dict[str, Any] = {}
     if view.run:
         summary, numbers = view.run.summary, number_blocks(view.run.summary, view.run)
@@ -87,7 +96,7 @@ def run(
         }
     return page(
         request,
-        "run.html",
+        "workbench/run.html",
         name,
         **{"numbers": "", **values},
         run_id=f"{index}/{name}",
@@ -96,7 +105,7 @@ def run(
         wrong=view.wrong,
         has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
         may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
-        tries=next(iter(offered(bench, folder)), None) if person.may("owner") else None,
+        tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
         has_calls=(folder / CALLS_FILE).is_file(),
         folder=shown_place(folder),
         is_packed=False,
@@ -113,24 +122,24 @@ def _n_unmeasured(summary: RunSummary) -> int:
 
 
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
-def head(bench: AtWorkbench, folder: RunFolder) -> RowsHead:
+def head(app: AtApp, folder: RunFolder) -> RowsHead:
     """Give the judges of a run, and what its menus offer."""
-    with bench.indexes.of(folder) as con:
-        return head_in(con, told_columns(bench, folder))
+    with app.indexes.of(folder) as con:
+        return head_in(con, told_columns(app, folder))
 
 
 @get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
-def rows(request: AnyRequest, bench: AtWorkbench, folder: RunFolder) -> Lines:
+def rows(request: AnyRequest, app: AtApp, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
-    columns, chosen = told_columns(bench, folder), query_of(request, RowFilter)
-    with bench.indexes.of(folder) as con:
+    columns, chosen = told_columns(app, folder), query_of(request, RowFilter)
+    with app.indexes.of(folder) as con:
         return PageRoom(length_in_json).fitted(lines_in(con, chosen, columns_in(con, columns)))
 
 
 @get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)
-def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> dict[str, int]:
+def place(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> dict[str, int]:
     """Give the page on which a question stands."""
-    with bench.indexes.of(folder) as con:
+    with app.indexes.of(folder) as con:
         at = page_of(con, question)
     if at is None:
         raise _no_question(question)
@@ -138,10 +147,10 @@ def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> di
 
 
 @get("/runs/{index:int}/{name:str}/question", sync_to_thread=True)
-def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
+def question(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
     """Give a question with its answers, judgements, contexts and rankings."""
-    shown = bench.runs.view(folder).run
-    with bench.indexes.of(folder) as con:
+    shown = app.runs.view(folder).run
+    with app.indexes.of(folder) as con:
         columns = columns_in(con, columns_of(shown.summary) if shown else [])
         summary = shown.summary if shown else summary_of_none(folder)
         opened = opened_in(con, question, columns, summary, shown.causes if shown else {})
@@ -152,9 +161,9 @@ def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) ->
 
 
 @get("/runs/{index:int}/{name:str}/question.txt", sync_to_thread=True)
-def question_text(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> Response[bytes]:
+def question_text(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> Response[bytes]:
     """Give the rows of a question as they are in the files of the run."""
-    with bench.indexes.of(folder) as con:
+    with app.indexes.of(folder) as con:
         text = text_of(con, question)
     if text is None:
         raise _no_question(question)
@@ -169,30 +178,33 @@ class CallsShown(msgspec.Struct, frozen=True):
 
 
 @get("/runs/{index:int}/{name:str}/calls", sync_to_thread=True)
-def calls(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
+def calls(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
     """Give what was asked of models for a question, word for word."""
-    told = CallsShown(*spelled_out(conversations(folder, question, bench.indexes.folder_of(folder))))
+    told = CallsShown(*spelled_out(conversations(folder, question, app.indexes.folder_of(folder))))
     return PageRoom(length_in_json).fitted(told)
 
 
 @get("/runs/{index:int}/{name:str}/report.html", sync_to_thread=True)
-def report(folder: RunFolder) -> Response[str]:
+def report(app: AtApp, folder: RunFolder) -> Response[str]:
     """Give the report as one file, which opens anywhere; made from the files as they are now."""
-    kind = kind_of_bench({file.name for file in folder.iterdir()})
-    judgements = rows_file(folder, "judgements")
-    if kind:
-        html = render_page(BENCHES[kind](folder))
-    elif judgements and not (folder / "summary.json").is_file():
-        html = render_run(bare_run(judgements, rows_file(folder, "answers")))
-    else:
-        html = render_run(read_run(folder), read_asked(folder))
+    html = app.part(reports_of).html_of(folder, _report_html)
     headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
     return Response(html, media_type="text/html", headers=headers)
 
 
-def told_columns(bench: Workbench, folder: Path) -> list[ColumnView]:
+def _report_html(folder: Path) -> str:
+    kind = kind_of_bench({file.name for file in folder.iterdir()})
+    judgements = rows_file(folder, "judgements")
+    if kind:
+        return render_page(BENCHES[kind](folder))
+    if judgements and not (folder / "summary.json").is_file():
+        return render_run(bare_run(judgements, rows_file(folder, "answers")))
+    return render_run(read_run(folder), read_asked(folder))
+
+
+def told_columns(app: AppState, folder: Path) -> list[ColumnView]:
     """Return the judges of a run as its summary tells of them; none where there is no summary."""
-    shown: Run | None = bench.runs.view(folder).run
+    shown: Run | None = app.runs.view(folder).run
     return columns_of(shown.summary) if shown else []
 
 
@@ -254,9 +266,9 @@ def lasting(seconds: float) -> str:
 
 
 @get("/runs/{index:int}/{name:str}/progress", sync_to_thread=True)
-def progress(bench: AtWorkbench, folder: RunFolder) -> Progressed:
+def progress(app: AtApp, folder: RunFolder) -> Progressed:
     """Give how far a run is."""
-    return progressed(read_progress(folder), bench.now())
+    return progressed(read_progress(folder), app.now())
 
 
 MOST_FLIPS = 100  # of a kind, on a page
@@ -275,7 +287,7 @@ class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/compare", sync_to_thread=True)
-def compare_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give the form, and what B is against A where both are chosen."""
     asked = query_of(request, RunsToCompare)
     ticked = request.query_params.getall("run", [])  # on the page of runs, which lists the newest first
@@ -287,32 +299,32 @@ def compare_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     if asked.a and asked.b:
         try:
             runs = (f"{ROOT}/runs/{quote(asked.a)}", f"{ROOT}/runs/{quote(asked.b)}")
-            document = comparison_document(compared(bench, asked), runs=runs, most=MOST_FLIPS)
+            document = comparison_document(compared(app, asked), runs=runs, most=MOST_FLIPS)
             found = render_blocks(document.blocks)
         except (RagstoneError, HTTPException) as mistake:
             wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
     return page(
         request,
-        "compare.html",
+        "workbench/compare.html",
         "Compare",
-        runs=[entry for entry in bench.runs.all() if rows_file(entry.folder, "judgements")],
+        runs=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
         asked=asked,
         found=found,
         wrong=wrong,
     )
 
 
-def compared(bench: Workbench, asked: RunsToCompare) -> Comparison:
+def compared(app: AppState, asked: RunsToCompare) -> Comparison:
     """Return the comparison. Raises what compare raises, NotFoundException for a run that is not there."""
     return compare(
-        bench.runs.find(asked.a),
-        bench.runs.find(asked.b),
+        app.runs.find(asked.a),
+        app.runs.find(asked.b),
         metrics=[asked.metric.strip()] if asked.metric.strip() else [],
         system_a=asked.system_a.strip() or None,
         system_b=asked.system_b.strip() or None,
         margin=_share(asked.margin),
         shared=asked.shared,
-        seed=bench.settings.run.seed,
+        seed=app.settings.run.seed,
     )
 
 
@@ -328,4 +340,14 @@ def _share(text: str) -> float | None:
         ) from None
 
 
+def kind_of_bench(names: Container[str]) -> str | None:
+    """Return what kind of bench or study wrote these files last; None for none."""
+    if LEADERBOARD in names:
+        return "bench of retrievers"
+    if BENCH in names:
+        return "bench of judges" if "labels.jsonl" in names else "bench of answerers"
+    return "study of languages" if STUDY in names else None
+
+
 ROUTES = (run, head, rows, place, question, question_text, calls, report, progress, compare_page)
+GIVEN = {"folder": run_folder}

@@ -12,7 +12,7 @@ from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.headlines import HEADLINE_METRICS
 from ragstone.kernel.runs.wording import judge_name, n_scored, statuses
-from ragstone.workbench.runs import RunEntry
+from ragstone.kernel.serve.runs import RunEntry
 
 FEW_SETTINGS, FEW_METRICS = 4, 3  # columns of each, where not all are asked for
 MOST_SYSTEMS = 3  # of a run, in a cell

@@ -196,7 +196,14 @@ def _host(address: str) -> str:
 
 
 LEFT_OUT = "[…]"
-_TURN = re.compile(r"^\W*(?:system|assistant|user|developer|human|ai)(?:\W*\n|\s*+[:#\]])", re.IGNORECASE)
+_TURN = re.compile(
+    r"^\W*(?:system|assistant|user|developer|human|ai)(?:\W*\n|\s*+[:#\]](?!\s*+[\[{]\s*+\Z))", re.IGNORECASE
+)
+# What gives an order only where a sentence begins with it: "lawyers take new instructions" gives none.
+_ORDER = re.compile(
+    r"^\W*+(?:(?:new|updated|hidden) instructions?|reply with|pretend to be|you are an? (?:ai|llm))\b",
+    re.IGNORECASE,
+)
 _ROLE = re.compile(r"""["']?role["']?\s*[:=]\s*["']?(?:system|assistant|user|tool)""", re.IGNORECASE)
 _PROMPT_TAG = re.compile(
     r"</?\s*(?:contexts?|passages?|question|system|instructions?|observation|tool)\b[^>\n]{0,40}>",
@@ -227,23 +234,33 @@ def _without_comments(text: str) -> str:
 def speaks_to_model(sentence: str) -> bool:
     """Say whether a sentence gives orders to a model, plays a turn of a chat, or hides its letters.
 
-    Hidden: letters of the Latin script and look-alikes of the Cyrillic in one word.
+    Hidden: letters of the Latin script and look-alikes of the Cyrillic in one word. One such word is a slip
+    of the keyboard in many a text; it hides something if its order shows with the look-alikes undone.
     """
     if (
         plays_a_turn(sentence)
         or _TURN.match(sentence)
+        or _ORDER.match(sentence)
         or _ROLE.search(sentence)
         or _PROMPT_TAG.search(sentence)
     ):
         return True
     words = said(sentence)
-    return any(pattern.search(words) for pattern in _orders()) or _mixes_scripts(words)
+    return _gives_orders(words) or _hides_orders(words)
 
 
-def _mixes_scripts(words: str) -> bool:
+def _gives_orders(words: str) -> bool:
+    return any(pattern.search(words) for pattern in _orders())
+
+
+_LOOK_ALIKES = str.maketrans("авеіјкмнорѕтухԁһӏ", "abeijkmhopstyxdhl")
+
+
+def _hides_orders(words: str) -> bool:
     if words.isascii():
         return False
-    return any({"LATIN", "CYRILLIC"} <= {_script(letter) for letter in word} for word in words.split())
+    mixed = [word for word in words.split() if {"LATIN", "CYRILLIC"} <= {_script(letter) for letter in word}]
+    return len(mixed) > 1 or (bool(mixed) and _gives_orders(words.translate(_LOOK_ALIKES)))
 
 
 def _script(letter: str) -> str:

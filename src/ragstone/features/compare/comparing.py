@@ -11,7 +11,7 @@ from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import EFFECT, compare_judged
 from ragstone.features.compare.values import Comparison
 from ragstone.kernel.engine.manifest import FILE
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.run import read_summary
@@ -135,7 +135,9 @@ def _rows(folder: Path, kind: str, row_type: type[RowT]) -> Iterator[RowT]:
 def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:
     if given is None:
         return []
-    return list(read_rows(given, Question) if isinstance(given, Path | str) else given)
+    if isinstance(given, Path | str):
+        return list(read_rows(given, Question))
+    return list(only_rows("questions", given, Question))
 
 
 def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:

@@ -59,6 +59,8 @@ def compare_several(runs: Sequence[Source], *, metrics: Collection[str] = (), se
     runs: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
     all. seed: of the intervals. Raises DataError for a run that is none, and for a metric that no run has.
     """
+    if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
+        raise DataError(f"runs: give a list of runs, got {type(runs).__name__}.")
     read = [read_judged(run, f"list {at}", []) for at, run in enumerate(runs, 1)]
     names = _names(read)
     columns: dict[str, list[Judgement]] = {}

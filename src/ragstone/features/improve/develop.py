@@ -393,7 +393,7 @@ def forecast_run(run: DevelopmentRun, *, test: bool = False) -> Forecast:
 
 def _task(run: DevelopmentRun, *, as_is: bool = False) -> DevelopmentTask:
     """Return what is to be run. as_is: a file under the version that it states, beside no other."""
-    labelled = read_labelled(run.labels, run.answers, run.questions)
+    labelled = read_labelled(run.labels, run.answers, run.questions, words=run.scale.words)
     before = load_judge(run.against) if isinstance(run.against, Path | str) else run.against
     if isinstance(run.judge, Judge):
         draft = run.judge

@@ -12,6 +12,7 @@ from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
 
 if TYPE_CHECKING:
     from ragstone.features.improve.develop import DevelopmentRun
+    from ragstone.features.improve.values import Scale
 
 
 Draft = Annotated[Path, typer.Argument(help="The judge's file: the draft, as it is now.")]
@@ -29,7 +30,8 @@ Threshold = Annotated[
 Mapping = Annotated[
     list[str] | None,
     typer.Option(
-        "--map", help="LABEL=SCORE, e.g. 1=0,5=100: what labels stand for; between two lies the rest."
+        "--map",
+        help="LABEL=SCORE, e.g. good=1,bad=0 or 1=0,5=100: what labels stand for; between two lies the rest.",
     ),
 ]
 Freeze = Annotated[
@@ -69,7 +71,6 @@ def develop(
     """
     from ragstone.features.agree.words import card_document
     from ragstone.features.improve.develop import DevelopmentRun, forecast_run, take_look
-    from ragstone.features.improve.values import Scale
     from ragstone.kernel.config import choose
     from ragstone.kernel.errors import ConfigError
 
@@ -81,7 +82,7 @@ def develop(
         answers=answers,
         questions=questions,
         against=against,
-        scale=Scale(threshold=threshold, mapping=score_mapping(mapping)),
+        scale=score_scale(threshold, mapping),
         how=asking.session,
         settings=choose(asking.settings(), "judge", model=model),
     )
@@ -110,14 +111,10 @@ def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) 
         say(f"Frozen: {frozen.path} is version {frozen.version} now, and {frozen.kept} keeps it.")
 
 
-def score_mapping(options: list[str] | None) -> dict[float, float] | None:
-    """Return LABEL=SCORE options as a dict. Raises ConfigError, also for labels that are words."""
-    from ragstone.kernel.agreement.mapping import parse_mapping
-    from ragstone.kernel.errors import ConfigError
+def score_scale(threshold: float | None, mapping: list[str] | None) -> "Scale":
+    """Return how labels meet scores, by the options --threshold and --map. Raises ConfigError."""
+    from ragstone.features.improve.values import Scale
+    from ragstone.kernel.agreement.mapping import read_mapping
 
-    word_labels, numbers = parse_mapping(options or ())
-    if word_labels:
-        raise ConfigError(
-            f"--map: the label {next(iter(word_labels))!r} is a word. Here labels are numbers, e.g. 1=0.5."
-        )
-    return numbers or None
+    words, numbers = read_mapping(mapping or ())
+    return Scale(threshold=threshold, mapping=numbers, words=words)

@@ -12,7 +12,7 @@ import numpy as np
 from ragstone.kernel.agreement.comparison import JudgeId, by_judge
 from ragstone.kernel.agreement.pairing import Key, as_yes_no, human_scores, pair
 from ragstone.kernel.config.library import ENDING
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, takes_rows
 from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.kernel.judging.combined import CascadeJudge
 from ragstone.kernel.judging.fields import Member
@@ -51,6 +51,7 @@ class _JudgeRows(msgspec.Struct, frozen=True, eq=False):
         return [row for row in self.rows if (row.question_id, row.system) in wanted]
 
 
+@takes_rows(judgements=Judgement, labels=Label)
 def fit_cascade(
     judgements: Iterable[Judgement],
     labels: Iterable[Label],

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.improve.values import Development
+from ragstone.features.judges.versions import FOLDER, versions
 from ragstone.kernel.config import Settings, parse_toml, read_named
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError, DataError, explaining
@@ -17,10 +18,8 @@ from ragstone.kernel.judging import Judge, judge_names, parse_judge
 from ragstone.kernel.judging.variant import load_members
 from ragstone.kernel.tables import held, partial_path
 
-FOLDER = "judges"
 LONGEST_NAME = 200  # bytes: file systems take 255, and `my_` and `@v12.toml` are added
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-VERSIONED = re.compile(r"@v([1-9]\d*)\.toml$")
 
 
 class JudgeFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,16 +124,6 @@ def parse_draft(text: str, file: Path) -> Judge:
 def read_text(path: Path) -> str:
     """Return the text of a judge's file. Raises ConfigError."""
     return read_named(path, "judge", "ragstone.kernel.judging", "library")[0]
-
-
-def versions(path: Path) -> dict[int, Path]:
-    """Return the versions that were frozen: number -> their file, `NAME@vN.toml` beside the judge's own."""
-    files = {}
-    for file in path.parent.glob(f"{path.stem}@v*.toml"):
-        number = VERSIONED.search(file.name)
-        if number:
-            files[int(number[1])] = file
-    return dict(sorted(files.items()))
 
 
 def run_version(path: Path, draft: Judge, text: str) -> int:

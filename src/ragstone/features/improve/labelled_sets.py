@@ -74,12 +74,17 @@ async def judge_labelled(
 
 
 def read_labelled(
-    labels: Path | str, answers: Path | str | None = None, questions: Path | str | None = None
+    labels: Path | str,
+    answers: Path | str | None = None,
+    questions: Path | str | None = None,
+    *,
+    words: Mapping[str, float] | None = None,
 ) -> LabelledSet:
     """Return the labelled set of a file of labels, whose name it takes.
 
     answers: the sheet with the texts; without it, the labels' own file is read as one too. questions: where
-    the sheet carries neither question nor reference; their documents tie questions. Raises DataError.
+    the sheet carries neither question nor reference; their documents tie questions. words: a label that is a
+    word -> its score. Raises DataError.
     """
     question_rows = list(read_rows(questions, Question)) if questions else []
     try:
@@ -91,7 +96,8 @@ def read_labelled(
             f"{labels}: holds labels and no answers, and a judge reads answers. Name their file: "
             f"--answers answers.jsonl ({mistake})"
         ) from None
-    return labelled_set(Path(labels).stem, sheet, list(read_rows(labels, Label)), question_rows)
+    label_rows = list(read_rows(labels, Label, words=words))
+    return labelled_set(Path(labels).stem, sheet, label_rows, question_rows)
 
 
 def labelled_set(
@@ -172,8 +178,11 @@ def sources_of(settings: Settings) -> dict[str, LabelSource]:
     return sources
 
 
-def open_set(settings: Settings, name: str) -> LabelledSet:
-    """Return a labelled set. Raises DataError for a name that is none, and where labels have no answers."""
+def open_set(settings: Settings, name: str, words: Mapping[str, float] | None = None) -> LabelledSet:
+    """Return a labelled set; words: as in read_labelled.
+
+    Raises DataError for a name that is none, and where labels have no answers.
+    """
     sources = sources_of(settings)
     if not sources:
         raise DataError(
@@ -184,6 +193,6 @@ def open_set(settings: Settings, name: str) -> LabelledSet:
         raise DataError(f"there is no labelled set {name!r}. {nearest(name, sorted(sources))}")
     source = sources[name]
     if source.queue is None:
-        return read_labelled(source.labels)
+        return read_labelled(source.labels, words=words)
     texts = read_texts(source.queue, read_queue(source.queue, name))
     return labelled_set(name, texts, read_rows(source.labels, Label))

@@ -334,7 +334,7 @@ def run_learning(run: LearningRun) -> Learning:
 def task_of_run(run: LearningRun) -> LearningTask:
     """Return what is to be learned. Raises what learn_judge raises before it asks."""
     own = run.development
-    labelled = read_labelled(own.labels, own.answers, own.questions)
+    labelled = read_labelled(own.labels, own.answers, own.questions, words=own.scale.words)
     return learning_task(run, labelled, DevelopmentStore(own.settings))
 
 

@@ -4,13 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.features.improve.develop_command import (
-    AnswersFile,
-    LabelsFile,
-    Mapping,
-    Threshold,
-    score_mapping,
-)
+from ragstone.features.improve.develop_command import AnswersFile, LabelsFile, Mapping, Threshold, score_scale
 from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Model, QuestionsFile
@@ -73,7 +67,6 @@ def learn(
         run_learning,
         task_of_run,
     )
-    from ragstone.features.improve.values import Scale
     from ragstone.kernel.config import choose
 
     first, *others = judges
@@ -83,7 +76,7 @@ def learn(
             labels=labels,
             answers=answers,
             questions=questions,
-            scale=Scale(threshold=threshold, mapping=score_mapping(mapping)),
+            scale=score_scale(threshold, mapping),
             how=asking.session,
             settings=choose(asking.settings(), "judge", model=model),
         ),

@@ -6,7 +6,6 @@ import msgspec
 
 from ragstone.features.improve.develop import Place, draft_as_run
 from ragstone.features.improve.judge_files import (
-    FOLDER,
     Frozen,
     digest_of,
     freeze,
@@ -14,10 +13,10 @@ from ragstone.features.improve.judge_files import (
     parse_draft,
     read_text,
     same_version,
-    versions,
 )
 from ragstone.features.improve.learn_words import history_lines
 from ragstone.features.improve.learned import LearnedCandidate, Learning
+from ragstone.features.judges.versions import FOLDER, versions
 from ragstone.kernel.config import Settings
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.errors import ConfigError

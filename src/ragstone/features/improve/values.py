@@ -152,10 +152,11 @@ ORDER: tuple[Move, ...] = ("worse", "lost", "better", "gained", "neither")
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
-    """How labels meet scores: see agreement.report_cards."""
+    """How labels meet scores: see agreement.report_cards. words: a label that is a word -> its score."""
 
     threshold: float | None = None
     mapping: dict[float, float] | None = None
+    words: dict[str, float] = {}
 
 
 class JudgedVersion(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ragstone.features.label.choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 
 
@@ -26,6 +27,7 @@ class ToLabel(Row, frozen=True, kw_only=True):
     queue: str | None = None
 
 
+@takes_rows(judgements=Judgement, labels=Label, answers=Answer)
 def next_to_label(
     judgements: Iterable[Judgement],
     labels: Iterable[Label] = (),

@@ -1,7 +1,7 @@
 """Cells and canaries -> alarms: what changed, from when on, by how much, and whether it was the judge.
 
 The chance of any false alarm, ever, over all metrics, tags and values, is at most `alpha` (see streams.py
-and statistics/changes.py for what is supposed). Only days that are over are looked at: a day that still
+and change_paths.py for what is supposed). Only days that are over are looked at: a day that still
 fills can neither raise an alarm nor spend anything, so looking hourly is the same as looking daily.
 """
 

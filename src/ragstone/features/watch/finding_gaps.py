@@ -103,7 +103,7 @@ async def _named(gaps: Sequence[Gap], model: str, session: Session) -> list[Gap]
 
     names: list[str] = []
     with session.progress("name gaps", len(several), session.state) as advance:
-        async for name in map_in_order(work, several, session.models.stop):
+        async for name in map_in_order(work, several, session.stop):
             advance()
             names.append(name)
     by_place = dict(zip(several, unique_names(names), strict=False))

@@ -37,7 +37,7 @@ from ragstone.kernel.llm import load_secret, parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.forecasting import SAMPLE, hear_sampled
+from ragstone.kernel.stages.forecasting import SAMPLE, hear_judged
 from ragstone.kernel.stages.judge import AnyJudge, load_judges
 
 POLL_S = 2.0
@@ -203,7 +203,7 @@ class Watcher:
 
         async def work(session: Session, forecaster: Forecaster) -> None:
             if answers:
-                await hear_sampled(answers, len(numbers), self.judges, session, forecaster)
+                await hear_judged(answers, self.judges, session, forecaster, n_rows=len(numbers))
 
         return forecast_of(self.settings, work)
 

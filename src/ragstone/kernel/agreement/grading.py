@@ -44,7 +44,7 @@ from ragstone.kernel.agreement.verdict import (
     one_grade_only,
     verdict,
 )
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
@@ -54,6 +54,7 @@ FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/stati
 SHOWN_GROUPS = 5
 
 
+@takes_rows(judgements=Judgement, labels=Label)
 def report_cards(
     judgements: Iterable[Judgement],
     labels: Iterable[Label],

@@ -20,7 +20,7 @@ from ragstone.kernel.corpus.headings import (
 from ragstone.kernel.corpus.sentences import Span, sentence_spans
 from ragstone.kernel.corpus.splitting import pack, split_by_length, split_recursively
 from ragstone.kernel.embedding.model import Embed, NotEmbedded
-from ragstone.kernel.errors import ConfigError, explaining, nearest
+from ragstone.kernel.errors import ConfigError, explaining, nearest, takes_rows
 from ragstone.kernel.records import Chunk, Document, Metadata
 
 DEFAULT_PERCENTILE = 20.0
@@ -125,6 +125,7 @@ Chunker = Callable[[Iterable[Document], CutSettings], Iterator[tuple[Document, I
 """Documents -> each with its spans in order; none of them is blank. It may look ahead in the documents."""
 
 
+@takes_rows(documents=Document)
 def chunk_documents(
     documents: Iterable[Document],
     method: str = "recursive",

@@ -1,15 +1,17 @@
 """One file -> its documents, by the reader that its ending calls for."""
 
 import mimetypes
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 
 import msgspec
 
 from ragstone.kernel.corpus.file import IngestOptions, Skipped
 from ragstone.kernel.corpus.readers.table import documents_of, read_csv, read_jsonl
 from ragstone.kernel.corpus.readers.text import code_of, read_markdown, read_source, read_text
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, RagstoneError
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.files.sheet import FileTable
@@ -84,6 +86,10 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         return [Skipped(str(file.path), "it is nested too deeply to be read: make it flatter")]
     except MemoryError:
         return [Skipped(str(file.path), "there is not enough memory for it: split it")]
+    except (RagstoneError, ImportError):  # no fault of this file: the others would end so too
+        raise
+    except Exception as mistake:  # noqa: BLE001 - of this file alone: the others are read
+        return [Skipped(str(file.path), _unforeseen(mistake))]
     if not documents:
         return [Skipped(str(file.path), "it holds no rows")]
     return [
@@ -92,6 +98,14 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         else Skipped(str(file.path) if document.id == file.id else document.id, "it holds no text")
         for document in _with_languages(documents)
     ]
+
+
+def _unforeseen(mistake: Exception) -> str:
+    """Return what went wrong and where in the source, for a report of it."""
+    place = traceback.extract_tb(mistake.__traceback__)[-1]
+    what = f"{type(mistake).__name__}: {str(mistake)[:200]}"
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"its reader failed with {what} ({where}). That is a mistake of Ragstone's: please report it"
 
 
 def _read_at_url(file: File, options: IngestOptions) -> list[Document | Skipped]:

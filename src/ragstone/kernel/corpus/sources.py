@@ -59,6 +59,7 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
     """
     patterns = [_pattern(written, anywhere=True) for written in options.glob]
     matched: set[str] = set()
+    sources = [sources] if isinstance(sources, Path | str) else sources  # a text is no list of its letters
     given = [_given(_checked_out(source)) for source in sources]
     found = [one for source in given for one in _of_source(source, patterns, matched)]
     missed = [pattern.written for pattern in patterns if pattern.written not in matched]

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, XMLParser
 
 import msgspec
 
+from ragstone.kernel.files.digits import whole_number
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.office import (
     REPEATED,
@@ -62,7 +63,7 @@ def formats_of(styles: Element | None, workbook: Element) -> Formats:
 
 
 def _kind_of_number(number: str) -> str:
-    code = int(number) if number.isdecimal() else 0
+    code = whole_number(number)
     if code == _DURATION:
         return "duration"
     return next((kind for kind, codes in _KINDS.items() if code in codes), "")
@@ -245,7 +246,7 @@ class _Sheet:
             self._place(attributes)
         elif name == "row":
             number = attributes.get("r", "")
-            self._row = int(number) if number.isdecimal() else self._row + 1
+            self._row = whole_number(number, self._row + 1)
             self._column = 0
         elif name == "mergeCell":
             self.merged.append(attributes.get("ref", ""))
@@ -286,14 +287,14 @@ class _Sheet:
     def _shown(self, value: str) -> str:
         kind = self._cell.get("t", "n")
         if kind == "s":
-            number = int(value) if value.isdecimal() else -1
+            number = whole_number(value, -1)
             return self._shared[number] if 0 <= number < len(self._shared) else ""
         if kind == "b":
             return "TRUE" if value == "1" else "FALSE"
         if kind != "n" or not value:
             return value
         style = self._cell.get("s", "0")
-        number = int(style) if style.isdecimal() else 0
+        number = whole_number(style)
         kinds = self._formats.kinds
         return shown(value, kinds[number] if number < len(kinds) else "", self._formats)
 

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.config.bench import BATCH
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Question, Ranking
 from ragstone.kernel.retrieval.measures import (
     MEASURES,
@@ -64,6 +64,7 @@ class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
     n_unplaced: int = 0
 
 
+@takes_rows(rankings=Ranking, questions=Question)
 def measure_queries(
     rankings: Sequence[Ranking],
     questions: Sequence[Question],
@@ -354,6 +355,7 @@ def _spread_of_means(means: Sequence[float]) -> BatchSpread:
     return BatchSpread(low=low, first_quartile=first, median=median, third_quartile=third, high=high)
 
 
+@takes_rows(rankings=Ranking, questions=Question)
 def evaluate_rankings(
     rankings: Sequence[Ranking],
     questions: Sequence[Question],

@@ -8,6 +8,8 @@ from litestar import Litestar
 from litestar.routes import HTTPRoute
 from litestar.types import HTTPScope
 
+from ragstone.kernel.config import Settings
+
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -25,6 +27,11 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+def needs_accounts(settings: Settings) -> bool:
+    """Whether others than who sits at this machine can reach the server."""
+    return settings.serve.public_url is not None or not is_loopback(settings.serve.host)
 
 
 def methods_of(app: Litestar) -> dict[str, list[str]]:

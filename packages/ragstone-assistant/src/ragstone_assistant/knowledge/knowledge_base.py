@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ragstone.kernel.config import AssistantSection
+from ragstone.kernel.config.serving import CATALOGUE
 from ragstone.kernel.corpus.file import IngestOptions
 from ragstone.kernel.corpus.parallel import Given
 from ragstone.kernel.corpus.tags import Tag
@@ -44,7 +45,6 @@ from ragstone_assistant.knowledge.snapshot import (
 from ragstone_assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
 
 MOST_ASKED = 2000  # characters of a question that are searched by
-CATALOGUE = "catalogue.sqlite"
 OPTIONS = IngestOptions()
 DOWN = "The documents cannot be searched at this moment. Please try again in a few minutes."
 

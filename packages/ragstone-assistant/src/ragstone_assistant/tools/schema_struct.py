@@ -112,12 +112,13 @@ def _kind(node: object, whole: _Whole, name: str, depth: int) -> Kind:
     choices = node.get("enum", [node["const"]] if "const" in node else None)
     if choices is not None:
         return _chosen(choices)
-    for union in ("anyOf", "oneOf"):
-        if isinstance(node.get(union), list):
-            return _together([_kind(one, whole, name, depth) for one in node[union]])
     declared = node.get("type")
-    if isinstance(declared, list):
-        return _together([_kind({**node, "type": one}, whole, name, depth) for one in declared])
+    unions = [one for one in (node.get("anyOf"), node.get("oneOf")) if isinstance(one, list)]
+    if not unions and isinstance(declared, list):
+        unions = [[{**node, "type": one} for one in declared[: MOST_CHOICES + 1]]]
+    if unions:
+        is_long = len(unions[0]) > MOST_CHOICES
+        return ANYTHING if is_long else _together([_kind(one, whole, name, depth) for one in unions[0]])
     if declared == "array":
         inner: Any = _kind(node.get("items", {}), whole, name, depth)
         return list[inner]

@@ -12,6 +12,7 @@ import msgspec
 
 from ragstone.kernel.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
 from ragstone.kernel.corpus.readers.text import first_line
+from ragstone.kernel.files.digits import MOST_DIGITS, whole_number
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.office import (
     REPEATED,
@@ -139,7 +140,7 @@ def _all(parent: Element, name: str) -> Iterator[Element]:
 
 def _int(value: str | None, default: int = 0) -> int:
     try:
-        return int(value or default)
+        return int(value) if value and len(value) <= MOST_DIGITS else default
     except ValueError:
         return default
 
@@ -255,11 +256,11 @@ def _with_properties(style: ParagraphStyle, properties: Element | None) -> Parag
     number = attribute(child(properties, "numPr", "numId"), "val")
     depth = attribute(child(properties, "numPr", "ilvl"), "val")
     if outline and outline.isdecimal():
-        style = msgspec.structs.replace(style, level=(int(outline) + 1) % 10)  # 9 means body text
+        style = msgspec.structs.replace(style, level=(whole_number(outline) + 1) % 10)  # 9 means body text
     if number is not None:
         style = msgspec.structs.replace(style, number=number, depth=0)
     if depth and depth.isdecimal():
-        style = msgspec.structs.replace(style, depth=int(depth))
+        style = msgspec.structs.replace(style, depth=whole_number(depth))
     return style
 
 
@@ -346,8 +347,7 @@ def _table(table: Element, word: Word) -> Iterator[OutlineBlock]:
 
 
 def _count(element: Element | None, default: int) -> int:
-    value = attribute(element, "val") or ""
-    return int(value) if value.isdecimal() else default
+    return whole_number(attribute(element, "val"), default)
 
 
 def _is_layout(rows: list[list[Element]], word: Word) -> bool:

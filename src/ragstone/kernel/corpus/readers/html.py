@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.errors import optional_package
 from ragstone.kernel.files.decoding import decode, encoding_note
+from ragstone.kernel.files.digits import whole_number
 from ragstone.kernel.files.file import File
 from ragstone.kernel.files.office import REPEATED
 from ragstone.kernel.records import Document
@@ -120,8 +121,7 @@ def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
 
 
 def _span(cell: "LexborNode", name: str) -> int:
-    value = cell.attributes.get(name) or ""
-    return min(int(value), MOST_SPAN) if value.isdecimal() else 1
+    return min(whole_number(cell.attributes.get(name), 1), MOST_SPAN)
 
 
 def _add_spanning(pieces: list[str], texts: Sequence[str]) -> None:
