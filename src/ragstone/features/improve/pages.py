@@ -12,8 +12,8 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.features.agree.words import contained, words_of_cards
-from ragstone.features.improve import words as developing
-from ragstone.features.improve.developing import (
+from ragstone.features.improve import develop_words as developing
+from ragstone.features.improve.develop import (
     DevelopmentTask,
     TestLook,
     develop,
@@ -30,9 +30,9 @@ from ragstone.features.improve.judge_files import (
     judge_file,
     parse_draft,
 )
-from ragstone.features.improve.labelled import open_set, sources_of
-from ragstone.features.improve.learning.values import METHODS, Learning
-from ragstone.features.improve.learning.words import learning_document
+from ragstone.features.improve.labelled_sets import open_set, sources_of
+from ragstone.features.improve.learn_words import learning_document
+from ragstone.features.improve.learned import METHODS, Learning
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.features.judges.testing import prompts_of
