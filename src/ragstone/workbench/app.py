@@ -24,7 +24,7 @@ from ragstone.kernel.serve.requests import AnyRequest, JsonRequest
 from ragstone.kernel.serve.runs import Runs
 from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.bare_files import links_in
-from ragstone.workbench.guard import guarded
+from ragstone.workbench.guard import HOME, guarded
 from ragstone.workbench.pages import PAGES, PLACES
 from ragstone.workbench.run_pages import kind_of_bench
 
@@ -128,7 +128,7 @@ def side_by_side(
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
         if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == TRACES:
             await traces(scope, receive, send)
-        elif _is_ours(scope["path"]):
+        elif f"{scope['path']}/".startswith(HOME):
             await workbench(scope, receive, send)
         elif assistant is not None:
             await assistant(scope, receive, send)
@@ -136,10 +136,6 @@ def side_by_side(
             await _answer(send, *(MOVED if scope["path"] in ("", "/") else NOTHING))
 
     return app
-
-
-def _is_ours(path: str) -> bool:
-    return path == ROOT or path.startswith(f"{ROOT}/")
 
 
 async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:

@@ -48,7 +48,9 @@ def opened_in(
     rows = _lines(paths, spans)
     questions, rankings = _all(rows, "questions", Question), _all(rows, "rankings", Ranking)
     answers = _all(rows, "answers", Answer)
-    chunks = {row.id: row for row in _named(con, paths, "chunks", _wanted_chunks(rankings, answers), Chunk)}
+    wanted = {item.chunk_id or "" for row in rankings for item in row.items[:SHOWN_RANKS]}
+    wanted |= {context.id or "" for row in answers for context in row.contexts or []}
+    chunks = {row.id: row for row in _named(con, paths, "chunks", wanted, Chunk)}
     wanted = {span.document_id for row in questions for span in row.evidence or []}
     wanted |= {item.document_id for row in rankings for item in row.items[:SHOWN_RANKS]}
     wanted |= {context.document_id or "" for row in answers for context in row.contexts or []}
@@ -101,11 +103,6 @@ def _evidence(question: Question, documents: Mapping[str, Document]) -> list[tup
         for span in question.evidence or []
         if span.document_id in documents
     ]
-
-
-def _wanted_chunks(rankings: Iterable[Ranking], answers: Iterable[Answer]) -> set[str]:
-    ranked = {item.chunk_id or "" for row in rankings for item in row.items[:SHOWN_RANKS]}
-    return ranked | {context.id or "" for row in answers for context in row.contexts or []}
 
 
 def _named(

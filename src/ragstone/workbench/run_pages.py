@@ -40,7 +40,6 @@ from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
 from ragstone.kernel.runs.embedded import CallShown, ColumnView, spelled_out
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.run import Run, read_run
-from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
 from ragstone.kernel.serve.frame import ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
@@ -83,6 +82,7 @@ def run(
     values: dict[str, Any] = {}
     if view.run:
         summary, numbers = view.run.summary, number_blocks(view.run.summary, view.run)
+        by_model = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
         values = {
             "summary": summary,
             "numbers": render_blocks(numbers),
@@ -92,7 +92,7 @@ def run(
             else "",
             "drawn": draw(charts_in(numbers)),
             "cautions": any(caution(metric, summary) for metric in summary.metrics),
-            "n_unmeasured": _n_unmeasured(summary),
+            "n_unmeasured": len(by_model - {(card.judge, card.model) for card in summary.cards}),
         }
     return page(
         request,
@@ -112,13 +112,6 @@ def run(
         paged=True,
         status_words=safe(script_json(STATUS_WORDS).decode()),
     )
-
-
-def _n_unmeasured(summary: RunSummary) -> int:
-    """Return how many judges that asked a model have no report card."""
-    measured = {(card.judge, card.model) for card in summary.cards}
-    by_model = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
-    return len(by_model - measured)
 
 
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)

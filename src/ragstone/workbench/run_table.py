@@ -132,7 +132,9 @@ def format_means(entry: RunEntry, column: RunColumn) -> list[MeanShown]:
             system=who_answered(metric, means),
             value=number(metric.estimate.value) if metric.estimate else "no score",
             ends=interval(metric.estimate) if metric.estimate else "",
-            rests_on=_rests_on(metric),
+            rests_on=", ".join(
+                filter(None, [f"{count(n_scored(metric))} scored", statuses(metric.statuses)])
+            ),
         )
         for metric in means[:MOST_SYSTEMS]
     ]
@@ -141,11 +143,6 @@ def format_means(entry: RunEntry, column: RunColumn) -> list[MeanShown]:
         *texts,
         *([MeanShown(system="", value="", ends="", rests_on=f"and {count(more)} more")] if more else []),
     ]
-
-
-def _rests_on(metric: MetricSummary) -> str:
-    others = statuses(metric.statuses)
-    return f"{count(n_scored(metric))} scored" + (f", {others}" if others else "")
 
 
 def who_answered(metric: MetricSummary, among: Sequence[MetricSummary]) -> str:

@@ -35,6 +35,8 @@ def side_by_side(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[
     chosen = query_of(request, SideFilter)
     runs = list(dict.fromkeys(request.query_params.getall("run", [])))
     values: dict[str, Any] = {"found": None, "wrong": None}
+    fields = {"metric": chosen.metric, "text": chosen.text, "system": chosen.system}
+    fields["flips"] = "true" if chosen.flips else ""
     try:
         if runs:
             values |= _side_by_side(app, runs, chosen)
@@ -48,17 +50,10 @@ def side_by_side(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[
         entries=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
         runs=runs,
         asked=chosen,
-        kept=_kept(runs, chosen),
+        kept=[*(("run", run) for run in runs), *((name, value) for name, value in fields.items() if value)],
         may_draw=person.may("owner"),
         most=MOST_COLUMNS,
     )
-
-
-def _kept(runs: list[str], chosen: SideFilter) -> list[tuple[str, str]]:
-    """Return what the address of another page of the same rows holds."""
-    fields = {"metric": chosen.metric, "text": chosen.text, "system": chosen.system}
-    fields["flips"] = "true" if chosen.flips else ""
-    return [*(("run", run) for run in runs), *((name, value) for name, value in fields.items() if value)]
 
 
 def _side_by_side(app: AppState, runs: list[str], chosen: SideFilter) -> dict[str, Any]:

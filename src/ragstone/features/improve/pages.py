@@ -171,6 +171,7 @@ def develop_page(
     development = app.part(development_of).development(current) if current else None
     running = app.jobs.running(file.name)
     sets = [*sources_of(app.settings)]
+    path, root = file.path.with_suffix("").resolve(), app.settings.path(".").resolve()
     chosen = current.labels if current and current.labels in sets else next(iter(sets), None)
     return page(
         request,
@@ -188,7 +189,7 @@ def develop_page(
         frozen=versions(file.path),
         sets=sets,
         chosen=_labelled_entry(app, chosen) if chosen else None,
-        place=_place(app, file),
+        place=(path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
         models=models_of(app.settings),
         scale=_scale(app, file, current),
         owner=person.may("owner"),
@@ -250,12 +251,6 @@ def look_page(request: AnyRequest, app: AtApp, file: AtJudge, place: FromPath[in
 def learning_html(learning: Learning | None) -> str:
     """Return what the last learning found, as a page shows it; empty where there was none."""
     return render_blocks(learning_document(learning).blocks) if learning else ""
-
-
-def _place(app: AppState, file: JudgeFile) -> str:
-    """Return the path of a judge's file as ragstone.toml would name it, without its ending."""
-    path, root = file.path.with_suffix("").resolve(), app.settings.path(".").resolve()
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def _text(file: JudgeFile, draft: JudgeDraft | None, *, is_chosen: bool) -> str:

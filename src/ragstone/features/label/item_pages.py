@@ -225,8 +225,10 @@ def differences(opened: OpenQueue) -> list[Difference]:
         if rows is None:
             continue
         settled = next((row for row in reversed(rows) if is_adjudicated(row)), None)
+        # In another order for each item, the same at each visit, so that a place tells nobody's name.
         opinions = sorted(
-            (row for row in rows if not is_adjudicated(row)), key=lambda row: _shuffled(at, row)
+            (row for row in rows if not is_adjudicated(row)),
+            key=lambda row: hashlib.sha256(f"{at}\n{row.annotator}".encode()).digest(),
         )
         text = opened.texts[at]
         items.append(
@@ -241,11 +243,6 @@ def differences(opened: OpenQueue) -> list[Difference]:
 
 def _opinion(row: Label, *, named: bool) -> Opinion:
     return Opinion(score=row.score, comment=row.rationale, annotator=row.annotator if named else None)
-
-
-def _shuffled(at: int, row: Label) -> bytes:
-    """Order annotators anew for each item, the same at each visit, so that a place tells nobody's name."""
-    return hashlib.sha256(f"{at}\n{row.annotator}".encode()).digest()
 
 
 ROUTES = (labelling, mine, item, whole_item, mark, adjudicate, decide)

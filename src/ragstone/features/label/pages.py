@@ -45,7 +45,6 @@ from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.runs import RunEntry
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS
@@ -132,17 +131,17 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
         "features/label/new.html",
         "A new queue",
         run=run,
-        runs=[entry for entry in app.runs.all() if _has_rows(entry)],
+        runs=[
+            entry
+            for entry in app.runs.all()
+            if all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
+        ],
         judges=judges,
         ways=WAY_WORDS,
         label=LABEL,
         name=_free_name(app, run),
         annotator=person.name,
     )
-
-
-def _has_rows(entry: RunEntry) -> bool:
-    return all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
 
 
 def _free_name(app: AppState, run: str) -> str:
@@ -288,7 +287,9 @@ def progress(
     queue, labels = opened.queue, opened.marks.labels.rows()
     low, high = queue.scale
     target = within if within and within > 0 else WITHIN * (high - low)
-    is_blind = _is_blind(opened, person)
+    # Judge and systems must not be shown to somebody who still has items to label.
+    n_labelled, n_items = opened.share_of(person.name)
+    is_blind = person.role == "annotator" and n_labelled < n_items
     result = LabelledResult() if is_blind else _result(app, opened, labels, target)
     return page(
         request,
@@ -308,12 +309,6 @@ def progress(
         label=LABEL,
         forms=FORMS,
     )
-
-
-def _is_blind(opened: OpenQueue, person: Person) -> bool:
-    """Return whether somebody still has items to label, so that judge and systems must not be shown yet."""
-    n_labelled, n_items = opened.share_of(person.name)
-    return person.role == "annotator" and n_labelled < n_items
 
 
 class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):

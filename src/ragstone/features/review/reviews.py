@@ -283,7 +283,7 @@ def fits(item: ReviewedQuestion, chosen: ReviewFilter) -> bool:
         return False
     if chosen.source and (item.lost is not None) != (chosen.source == "lost"):
         return False
-    if chosen.tag and not _tagged(question, chosen.tag):
+    if chosen.tag and chosen.tag not in _all_tags(question):
         return False
     if chosen.critic and not _at_most(question, chosen.critic, chosen.most):
         return False
@@ -441,10 +441,6 @@ def _notes(question: Question) -> list[tuple[str, str]]:
 def _all_tags(question: Question) -> list[str]:
     tags = [f"{name}={value}" for name, value in (question.tags or {}).items()]
     return [*tags, f"lang={question.lang}"] if question.lang else tags
-
-
-def _tagged(question: Question, tag: str) -> bool:
-    return tag in _all_tags(question)
 
 
 def _at_most(question: Question, critic: str, most: str) -> bool:

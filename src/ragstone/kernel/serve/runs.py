@@ -25,7 +25,6 @@ from ragstone.kernel.tables import read_rows
 
 KINDS = ("questions", "rankings", "answers", "judgements")
 
-Stamp = tuple[tuple[str, int, int, int], ...]
 KindOf = Callable[[Container[str]], str | None]
 
 
@@ -109,7 +108,10 @@ class Runs:
 
     def view(self, folder: Path) -> RunView:
         """Return what a run folder holds beside its rows; of one that goes on there are no numbers yet."""
-        stamp = _stamp(folder)
+        stats = (file for file in stats_of(folder) if file[0].endswith((".json", ".jsonl", ".parquet")))
+        stamp = sorted(
+            (name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS
+        )
         cached = self._views.get(folder)
         if cached and cached[0] == stamp:
             return cached[1]
@@ -194,13 +196,6 @@ def _summarised(entry: RunEntry) -> RunEntry:
     )
 
 
-def _stamp(folder: Path) -> Stamp:
-    stats = (file for file in stats_of(folder) if file[0].endswith((".json", ".jsonl", ".parquet")))
-    return tuple(
-        sorted((name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS)
-    )
-
-
 def _view(folder: Path) -> RunView:
     try:
         summary = read_summary(folder)
@@ -219,7 +214,11 @@ def _parts(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Return what stands beside the summary, and what of it cannot be read."""
     contents: dict[str, Any] = {}
     wrongs = []
-    for name, read in (("manifest", _manifest), ("blamed", read_blame), ("certified", _certified)):
+    for name, read in (
+        ("manifest", lambda folder: read_manifest(folder / MANIFEST)),
+        ("blamed", read_blame),
+        ("certified", _certified),
+    ):
         try:
             contents[name] = read(folder)
         except DataError as mistake:
@@ -227,10 +226,6 @@ def _parts(folder: Path) -> tuple[dict[str, Any], list[str]]:
     if contents.get("blamed"):
         contents["causes"] = read_causes(folder)
     return contents, wrongs
-
-
-def _manifest(folder: Path) -> dict[str, Any] | None:
-    return read_manifest(folder / "manifest.json")
 
 
 def _certified(folder: Path) -> Any:  # noqa: ANN401 - Certified | None, beside others in a table
