@@ -24,8 +24,8 @@ from ragstone.kernel.llm import CallFailed, Message, Prompt
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import AppFailed, Endpoint
 from ragstone.kernel.records import Answer, Question, figure_of
+from ragstone.kernel.systems.reply import SystemReply, completion_of
 from ragstone.kernel.systems.rows import messages_of, thread_of
-from ragstone.kernel.systems.said import SystemReply, completion_of
 from ragstone.kernel.tables.reading import parse_row
 
 
@@ -38,6 +38,11 @@ class Callee(msgspec.Struct, frozen=True, kw_only=True):
     function: Function
     identity: str
     takes: "Takes"
+
+    def is_found(self, name: str) -> bool:
+        """Return whether a module has the callable under its name, so that another process finds the same."""
+        module = name.partition(":")[0]
+        return module not in ("?", "__main__") and self.identity == callee_of(self.function)[1].identity
 
 
 Takes = Literal["text", "row", "messages"]

@@ -26,8 +26,8 @@ from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import AppFailed, Endpoint, Unreachable
 from ragstone.kernel.records import Answer, Context, Metadata, Question, Step, Usage, told_usage
 from ragstone.kernel.retrieval.deps import question_tags
+from ragstone.kernel.systems.reply import SystemReply, completion_of
 from ragstone.kernel.systems.rows import CONVERSATION_ID, messages_of, thread_of
-from ragstone.kernel.systems.said import SystemReply, completion_of
 from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.reading import parse_row
 
