@@ -196,8 +196,8 @@ def _decoded_json(path: Path, content: bytes) -> str | None:
         decoded = decode_unmixed(content)
     if decoded is None:
         return None
-    _note_encoding(path, decoded[1])
-    return decoded[0]
+    _note_encoding(path, decoded.encoding)
+    return decoded.text
 
 
 def _note_encoding(path: Path, encoding: str) -> None:

@@ -23,10 +23,9 @@ from ragstone.kernel.tables.columns import (
     UnknownWord,
     as_number,
     find_column,
-    guesses_text,
     plan_columns,
     to_canonical,
-    with_guesses,
+    warn_of_guesses,
 )
 from ragstone.kernel.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
 from ragstone.kernel.tables.formats import FLAT, READERS, ending_of, read_questions, read_xlsx, reader_of
@@ -299,10 +298,9 @@ class _RowReader(Generic[RowT]):
 
     def _planned(self, raw: dict[str, Any]) -> ColumnPlan:
         """Return the plan for rows of these columns, and tell what was guessed. Raises ColumnsError."""
-        plan = plan_columns(raw, self._row_type, self._choice.columns)
+        plan = plan_columns(raw, self._row_type, self._choice.columns, near=self._where is not None)
         if self._where is None:
             return plan
-        plan = with_guesses(plan, raw, self._row_type)
         if self._row_type is Label and "score" not in self._choice.columns:
             check_people(self._where, raw)
         if self._row_type is Label and "score" not in plan.fields:
@@ -311,10 +309,7 @@ class _RowReader(Generic[RowT]):
         self._check_twice(plan, raw)
         if not self._n_made and self._row_type in (*MADE_IDS, Document):  # the others are files of ours
             self._check_there(plan, raw)
-        new = {column: field for column, field in plan.guesses.items() if column not in self._guessed}
-        if new:
-            LOG.warning("%s", guesses_text(self._where, new))
-            self._guessed |= new.keys()
+        warn_of_guesses(plan, self._where, self._guessed)
         self._plans[tuple(raw)] = plan
         return plan
 
@@ -451,7 +446,7 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
     if reader is read_xlsx:
-        yield from read_xlsx(path, lambda tables: choose_worksheet(tables, path, row_type, choice))
+        yield from read_xlsx(path, lambda tables: _choose_worksheet(tables, path, row_type, choice))
     else:
         yield from reader(path)
 
@@ -489,7 +484,16 @@ def columns_in(path: Path) -> list[str]:
     return list(dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row))
 
 
-def choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice: ColumnChoice) -> FileTable:
+def read_worksheet(path: Path, row_type: type, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+    """Yield (row number, cells by their columns) of the worksheet of a workbook that holds such rows.
+
+    columns: field -> column. Raises ColumnsError where several worksheets could be meant.
+    """
+    choice = ColumnChoice(columns=columns, worksheet=CHOICE.get().worksheet)
+    return read_xlsx(path, lambda tables: _choose_worksheet(tables, path, row_type, choice))
+
+
+def _choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice: ColumnChoice) -> FileTable:
     """Return the worksheet that is named, else the only one that has what rows of the type must have."""
     names = [table.name for table in tables]
     if choice.worksheet is not None:
@@ -516,7 +520,7 @@ def choose_worksheet(tables: list[FileTable], path: Path, row_type: type, choice
 def _holds(table: FileTable, row_type: type, choice: ColumnChoice) -> bool:
     """Say whether a worksheet has a column for each field that rows of the type must have."""
     first = dict.fromkeys(table.columns) | (table.rows[0][1] if table.rows else {})
-    plan = with_guesses(plan_columns(first, row_type, choice.columns), first, row_type)
+    plan = plan_columns(first, row_type, choice.columns, near=True)
     needed = {one.name for one in msgspec.structs.fields(row_type) if one.required}
     return needed - {MADE_IDS.get(row_type, "")} <= plan.fields.keys()
 

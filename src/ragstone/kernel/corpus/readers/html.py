@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.errors import optional_package
-from ragstone.kernel.files.decoding import decode, encoding_note
+from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.digits import whole_number
 from ragstone.kernel.files.file import File
 from ragstone.kernel.files.office import REPEATED
@@ -46,8 +46,8 @@ def read_html(file: File) -> Iterator[Document]:
     """
     with optional_package(f"reading {file.path}", "html"):
         from selectolax.lexbor import LexborHTMLParser
-    content, encoding = decode(file.read_bytes(), html=True)
-    page = LexborHTMLParser(content)
+    decoded = decode(file.read_bytes(), html=True)
+    page = LexborHTMLParser(decoded.text)
     text, headings = _headings(_visible_text(page))
     yield Document(
         id=file.id,
@@ -55,7 +55,7 @@ def read_html(file: File) -> Iterator[Document]:
         title=_first_text(page, "title") or _first_text(page, "h1") or first_line(text),
         lang=_language(page),
         source=str(file.path),
-        metadata={**({"headings": headings} if headings else {}), **encoding_note(encoding)} or None,
+        metadata={**({"headings": headings} if headings else {}), **decoded.notes()} or None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.corpus.file import IngestOptions
-from ragstone.kernel.files.decoding import decode, decode_unmixed, encoding_note, stray_byte
+from ragstone.kernel.files.decoding import decode, decode_unmixed, stray_byte
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.sheet import FileTable, named_cells, names_of
 from ragstone.kernel.records import Document
@@ -146,8 +146,8 @@ def read_csv(file: File) -> Iterator[FileTable]:
 
     Raises Unreadable where only some rows have more cells than the header, and for broken quotes.
     """
-    content, encoding = decode(file.read_bytes())
-    lines = csv_reader(io.StringIO(content, newline=""), content)
+    decoded = decode(file.read_bytes())
+    lines = csv_reader(io.StringIO(decoded.text, newline=""), decoded.text)
     rows: list[list[str]] = []
     begins: list[int] = []  # the line that a row ends in
     try:
@@ -173,7 +173,7 @@ def read_csv(file: File) -> Iterator[FileTable]:
     yield FileTable(
         rows=[(n, named) for n, row in enumerate(rows, 1) if (named := named_cells(names, row))],
         columns=[name for name in names if name],
-        notes=encoding_note(encoding),
+        notes=decoded.notes(),
         unnamed=bool(surplus),
     )
 
@@ -184,11 +184,12 @@ def read_jsonl(file: File) -> Iterator[FileTable]:
     Raises Unreadable, naming the lines, if any line is no JSON object.
     """
     content = file.read_bytes()
-    text, encoding = decode_unmixed(content) or (None, "utf-8")
+    decoded = decode_unmixed(content)
+    lines = content if decoded is None else decoded.text.encode()
     decoder = msgspec.json.Decoder(dict[str, Any])
     mistakes: list[str] = []
     rows: list[tuple[int, dict[str, Any]]] = []
-    for number, line in enumerate((content if text is None else text.encode()).split(b"\n"), 1):
+    for number, line in enumerate(lines.split(b"\n"), 1):
         if not line.strip():
             continue
         try:
@@ -201,4 +202,4 @@ def read_jsonl(file: File) -> Iterator[FileTable]:
         more = f"; and {len(mistakes) - SHOWN_MISTAKES} lines more" if len(mistakes) > SHOWN_MISTAKES else ""
         raise Unreadable("; ".join(mistakes[:SHOWN_MISTAKES]) + more)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
-    yield FileTable(rows=rows, columns=columns, notes=encoding_note(encoding))
+    yield FileTable(rows=rows, columns=columns, notes=decoded.notes() if decoded else {})
