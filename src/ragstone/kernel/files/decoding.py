@@ -83,7 +83,12 @@ def stray_byte(line: bytes) -> str | None:
 
 
 def _decoded(content: bytes, declared: str | None) -> tuple[str, str]:
-    marked = _encoding_by_mark(content)
+    marked = None
+    # The mark of little-endian UTF-32 begins with that of UTF-16; a text does not go on with NUL.
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        marked = "utf-32"
+    elif content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        marked = "utf-16"
     if marked:
         try:
             return content.decode(marked), marked
@@ -97,13 +102,6 @@ def _decoded(content: bytes, declared: str | None) -> tuple[str, str]:
         except UnicodeDecodeError:
             continue
     return _line_by_line(content, declared)
-
-
-def _encoding_by_mark(content: bytes) -> str | None:
-    # The mark of little-endian UTF-32 begins with that of UTF-16; a text does not go on with NUL.
-    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    return "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
 
 
 def _without_mark(content: bytes) -> tuple[str, str]:

@@ -162,9 +162,10 @@ def _row(returned: object, where: str) -> Answer:
     if isinstance(returned, Answer):
         return returned
     if not isinstance(returned, Mapping):
+        value = "None" if returned is None else f"{type(returned).__name__} ({str(returned)[:60]!r})"
         raise AppFailed(
             "unparsable",
-            f"{where} returned {_shown(returned)}; it must return a text, a mapping with `answer` and, if it "
+            f"{where} returned {value}; it must return a text, a mapping with `answer` and, if it "
             "can, `contexts`, or a ragstone.Answer",
         )
     raw = {"question_id": "-", **returned}
@@ -175,7 +176,3 @@ def _row(returned: object, where: str) -> Answer:
     except DataError as mistake:
         reason = str(mistake).removeprefix(f"row {raw!r}: ")
         raise AppFailed("unparsable", f"{where} returned a mapping that is no answer: {reason}") from None
-
-
-def _shown(value: object) -> str:
-    return "None" if value is None else f"{type(value).__name__} ({str(value)[:60]!r})"

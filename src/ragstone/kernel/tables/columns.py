@@ -68,15 +68,12 @@ def known_columns(row_type: type) -> dict[str, tuple[str, int]]:
 
 def field_of(column: str, row_type: type) -> str | None:
     """Return the field that a column is read as, by its name alone; None for an unknown one."""
-    known = known_columns(row_type).get(fold(column))
-    return known[0] if known and _is_meant(column, known[0]) else None
-
-
-def _is_meant(column: str, field: str) -> bool:
-    """Say whether a name means a field: `Tags` of a sheet of an office is no object of ours, `tags` is."""
-    return column == field or (
-        SHAPES.get(field) not in (as_object, as_steps, as_usage) and field not in ("kind", "error")
-    )
+    field, _ = known_columns(row_type).get(fold(column), (None, 0))
+    if field is None or column == field:
+        return field
+    # `Tags` of a sheet of an office is no object of ours, `tags` is.
+    is_ours = SHAPES.get(field) in (as_object, as_steps, as_usage) or field in ("kind", "error")
+    return None if is_ours else field
 
 
 def plan_columns(
@@ -98,19 +95,19 @@ def plan_columns(
     fields = {field: tuple(column for *_, column in sorted(columns)) for field, columns in found.items()}
     if row_type is Answer and "answer" in fields.keys() | chosen.keys() and "reference" not in fields:
         right = tuple(
-            name for name in raw if name not in chosen.values() and _is_right_answers(name, raw[name])
+            name
+            for name in raw
+            if name not in chosen.values()
+            and fold(name) in _ANSWERS
+            and isinstance(_squad_texts(raw[name]), list)
         )
         fields |= {"reference": right} if right else {}
     plan = ColumnPlan(fields | {field: (column, *fields.get(field, ())) for field, column in chosen.items()})
     return _with_guesses(plan, raw, row_type) if near else plan
 
 
+# Columns that beside a prediction hold right answers, as in SQuAD and Natural Questions.
 _ANSWERS = ("answers", "answers.text", "answerstext")
-
-
-def _is_right_answers(column: str, value: object) -> bool:
-    """Say whether a column beside a prediction holds right answers, as in SQuAD and Natural Questions."""
-    return fold(column) in _ANSWERS and isinstance(_squad_texts(value), list)
 
 
 def _squad_texts(value: object) -> object:
@@ -237,21 +234,15 @@ def as_text(value: Any) -> str | None:
 def as_list(value: Any) -> list[Any]:
     """A list stays, text of a list is decoded, anything else becomes a list of one."""
     if isinstance(value, str):
-        listed = _decode_list(value.strip()) if value.lstrip().startswith("[") else None
-        return [value] if listed is None else listed
+        decoded = _decoded(value.strip()) if value.lstrip().startswith("[") else None
+        return decoded if isinstance(decoded, list) else [value]
     if isinstance(value, Mapping):
         return [value]
     return list(value) if isinstance(value, Iterable) else [value]
 
 
-def _decode_list(text: str) -> list[Any] | None:
-    """Return the list that a flat format carried as JSON, or as Python writes it (pandas does)."""
-    decoded = _decoded(text)
-    return decoded if isinstance(decoded, list) else None
-
-
 def _decoded(text: str) -> list[Any] | dict[str, Any] | None:
-    """Return the list or object that a flat format carried as text."""
+    """Return the list or object that a flat format carried as JSON, or as Python writes it (pandas does)."""
     try:
         decoded = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):

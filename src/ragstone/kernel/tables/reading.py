@@ -202,12 +202,11 @@ def _listed(rows: Any) -> Any:
     for name, given in (("to_list", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         method = getattr(rows, name, None)
         if callable(method):
-            return [_plain_row(row) for row in method(*given)]
+            return [
+                {str(name): _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
+                for row in method(*given)
+            ]
     return rows
-
-
-def _plain_row(row: Any) -> Any:
-    return {str(name): _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
 
 
 def _plain(value: Any) -> Any:
@@ -426,7 +425,8 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
     url = url_of(path)
     if url:
         with told(url, "read"):  # the network may go away in the middle
-            yield from _rows_at(path, url)
+            is_file = ending_of(path) in READERS and exists(url)
+            yield from reader_of(path)(path) if is_file else _read_shards(path)
         return
     if is_saved(path):
         yield from read_saved(path)
@@ -436,7 +436,11 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
         yield from read_logged(files) if files else _read_shards(path)
         return
     if not path.is_file():
-        raise DataError(f"{path}: no such file. {_near_file(path)}")
+        there = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = get_close_matches(path.name, there, n=1, cutoff=0.75)
+        check = "Check the spelling and the folder that you are in."
+        hint = f"Did you mean {path.with_name(close[0])}?" if close else check
+        raise DataError(f"{path}: no such file. {hint}")
     reader = read_questions if path.suffix.lower() == ".txt" else reader_of(path)
     if reader is read_questions and row_type is not Question:
         raise ColumnsError(
@@ -456,14 +460,6 @@ _INSTEAD: dict[type, str] = {
     Document: "Make documents of it: ragstone ingest FILE -o documents.jsonl.",
     Answer: "Ask them first (ragstone answer --questions FILE), or save the answers as .csv or .jsonl.",
 }
-
-
-def _near_file(path: Path) -> str:
-    """Return a hint for a file that is not there: one of a similar name beside it, else what to check."""
-    there = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, there, n=1, cutoff=0.75)
-    check = "Check the spelling and the folder that you are in."
-    return f"Did you mean {path.with_name(close[0])}?" if close else check
 
 
 _LOOKED_AT = 100  # rows of a file without a header that tell which columns it has
@@ -525,18 +521,15 @@ def _holds(table: FileTable, row_type: type, choice: ColumnChoice) -> bool:
     return needed - {MADE_IDS.get(row_type, "")} <= plan.fields.keys()
 
 
-def _rows_at(path: Path, url: str) -> Iterator[tuple[int, Any]]:
-    """Yield the rows of a file at a URL, or of the shards below it."""
-    if ending_of(path) in READERS and exists(url):
-        yield from reader_of(path)(path)
-    else:
-        yield from _read_shards(path)
-
-
 def _read_shards(folder: Path) -> Iterator[tuple[int, Any]]:
     """Yield the rows of the shards of a folder, numbered through all of them."""
     number = 0
-    names = [] if _is_mixed(folder) else shards_of(url_of(folder) or folder)
+    # A run, a project or a log has files that hold rows of many kinds.
+    is_mixed = url_of(folder) is None and (
+        any((folder / name).is_file() for name in ("manifest.json", "ragstone.toml"))
+        or any(logged_files(folder, kind) for kind in LOG_NAMES)
+    )
+    names = [] if is_mixed else shards_of(url_of(folder) or folder)
     if not names:
         what = "There are no shards below it either" if url_of(folder) else "It is a folder without shards"
         raise DataError(
@@ -546,18 +539,6 @@ def _read_shards(folder: Path) -> Iterator[tuple[int, Any]]:
         place = Path(below(folder, name))
         for line, raw in reader_of(place)(place):
             number += 1
-            yield number, _in_shard(raw, name, line)
-
-
-def _is_mixed(folder: Path) -> bool:
-    """Return whether a folder is a run, a project or a log, whose files hold rows of many kinds."""
-    if url_of(folder):
-        return False
-    logged = (logged_files(folder, kind) for kind in LOG_NAMES)
-    return any((folder / name).is_file() for name in ("manifest.json", "ragstone.toml")) or any(logged)
-
-
-def _in_shard(raw: Any, name: str, line: int) -> Any:
-    """Return a row, or what is wrong with it with the shard and the line where it stands."""
-    wrong = isinstance(raw, msgspec.DecodeError | ValueError)
-    return type(raw)(f"{name}, line {line}: {raw}") if wrong else raw
+            if isinstance(raw, msgspec.DecodeError | ValueError):  # said with the shard where it is wrong
+                raw = type(raw)(f"{name}, line {line}: {raw}")
+            yield number, raw

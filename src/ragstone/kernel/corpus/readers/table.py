@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -78,7 +78,10 @@ def _document(
         field: [names[alias] for alias in aliases if alias in names][:1] for field, aliases in COLUMNS.items()
     }
     used = {field: found for field, found in {**known, **chosen}.items() if found}
-    values = {field: _joined(cells, found) for field, found in used.items()}
+    values = {
+        field: _as_text(cells.get(found[0], "")) if len(found) == 1 else _lines(cells, found)
+        for field, found in used.items()
+    }
     rest: dict[str, Any] = {}
     if "text" in values:
         taken = {name for found in used.values() for name in found}
@@ -91,11 +94,6 @@ def _document(
     usual = {"id": f"{_place(table, file)}#{number}", "source": str(file.path)}
     values = {**usual, **{field: value for field, value in values.items() if value or field == "text"}}
     return msgspec.convert({**values, "metadata": metadata or None}, Document)
-
-
-def _joined(cells: Row, names: Sequence[str]) -> str:
-    """Return a cell as it is, several as lines."""
-    return _as_text(cells.get(names[0], "")) if len(names) == 1 else _lines(cells, names)
 
 
 def _lines(cells: Row, names: Iterable[str]) -> str:
@@ -120,7 +118,7 @@ def _whole(table: FileTable, file: File) -> Iterator[Document]:
         raise Unreadable(f"a table of more than {MOST_CELLS:,} cells is not a document: read it by rows")
     lines = [" | ".join(table.columns)]
     for _, row in table.rows:
-        lines.append(" | ".join(_in_a_line(row.get(name, "")) for name in table.columns))
+        lines.append(" | ".join(" ".join(_as_text(row.get(name, "")).split()) for name in table.columns))
     if table.rows:
         yield Document(
             id=_place(table, file),
@@ -129,10 +127,6 @@ def _whole(table: FileTable, file: File) -> Iterator[Document]:
             source=str(file.path),
             metadata={name: note for name, note in _notes(table).items() if name != "caption"} or None,
         )
-
-
-def _in_a_line(cell: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    return " ".join(_as_text(cell).split())
 
 
 SHOWN_MISTAKES = 3

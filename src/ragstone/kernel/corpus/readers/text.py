@@ -51,16 +51,14 @@ def markdown_title(text: str) -> str | None:
     front = _FRONT_MATTER.match(text)
     titled = _FRONT_TITLE.search(front[1]) if front else None
     if titled:
-        return _unquoted(titled[1].rstrip(" \t"))
+        title = titled[1].rstrip(" \t")
+        is_quoted = len(title) > 2 and title[0] == title[-1] and title[0] in "\"'"
+        return title[1:-1] if is_quoted else title
     body = _FENCED.sub("", text[front.end() :] if front else text)
     marked, underlined = _ATX.search(body), _SETEXT.search(body)
     if marked and not (underlined and underlined.start() < marked.start()):
         return (marked[1].rstrip(" \t#") or marked[1][:1]).strip()
     return underlined[1].strip() if underlined else first_line(body)
-
-
-def _unquoted(title: str) -> str:
-    return title[1:-1] if len(title) > 2 and title[0] == title[-1] and title[0] in "\"'" else title
 
 
 _ENDINGS = {
