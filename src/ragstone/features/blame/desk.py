@@ -17,7 +17,7 @@ from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import found_relevant, is_right
 from ragstone.kernel.stages.answer import answer_given
 from ragstone.kernel.stages.judge import judge_context, judge_rows
-from ragstone.kernel.systems.conditions import gold_contexts
+from ragstone.kernel.systems.rag import gold_contexts
 from ragstone.kernel.systems.rows import with_columns
 
 CLOSED_BOOK = (

@@ -28,10 +28,11 @@ from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import count_planned, judge_rows
 from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, masking_notes
 from ragstone.kernel.tables import check_output, keep_sources, read_rows
+from ragstone.kernel.tables.columns import PASSAGE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.interchange.recognise import is_trace
 from ragstone.kernel.tables.names import accepted_names
-from ragstone.kernel.tables.proposals import PASSAGE, could_hold
+from ragstone.kernel.tables.proposals import could_hold
 from ragstone.kernel.tables.reading import columns_in
 from ragstone.kernel.tables.storage import Place, is_shards, local_path, url_of
 
