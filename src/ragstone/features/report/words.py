@@ -9,6 +9,7 @@ from ragstone.features.agree.corrected_words import corrected_blocks, corrected_
 from ragstone.features.agree.words import folded_card
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.features.judge.words import asked_lines, brief_means, mean_cell, truth_blocks
+from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report.findings import blame_part, findings
 from ragstone.features.retrieve.words import (
     headline_measures,
@@ -48,7 +49,6 @@ from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.causes import FoundAndRight
-from ragstone.kernel.runs.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
