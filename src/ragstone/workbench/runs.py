@@ -12,7 +12,7 @@ from ragstone.features.bench.judges.words import BENCH
 from ragstone.features.bench.retrievers.language_words import STUDY
 from ragstone.features.bench.retrievers.words import LEADERBOARD
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.engine.manifest import FILE as MANIFEST
+from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.engine.progress_file import Life, read_progress
 from ragstone.kernel.errors import DataError

@@ -19,7 +19,6 @@ from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.config.systems import RagSystem
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.engine.digests import digest_of
-from ragstone.kernel.engine.manifest import FILE
 from ragstone.kernel.errors import ConfigError, DataError, explaining, nearest, plural
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge
 from ragstone.kernel.judging.conversation import conversation_of
@@ -102,7 +101,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     the run has not, for a second one that is the first, for judges or prompts that have changed since;
     DataError for a folder that is no run, one without questions, and where nothing was scored.
     """
-    summary, manifest = read_summary(folder), read_manifest(folder / FILE) or {}
+    summary, manifest = read_summary(folder), read_manifest(folder / MANIFEST) or {}
     of_sheet = not manifest and not (folder / QUESTIONS).is_file()
     of_run, notes = (
         (_settings_of_sheet(settings, summary), []) if of_sheet else _settings_of_run(settings, manifest)
