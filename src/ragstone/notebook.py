@@ -75,12 +75,10 @@ def _documents(value: object) -> list[ReportDocument]:
     if show:
         return show(value)
     given = value.of if isinstance(value.of, Mapping) else {}
-    names = list(given) or list(dict.fromkeys(name for row in value for name in _names(row)))
+    names = list(given) or list(
+        dict.fromkeys(name for row in value for name in tuple(getattr(row, "__struct_fields__", ())))
+    )
     return [_document(row_blocks(value, names))]
-
-
-def _names(row: object) -> Sequence[str]:
-    return tuple(getattr(row, "__struct_fields__", ()))
 
 
 def _document(blocks: Sequence[Block]) -> ReportDocument:

@@ -12,7 +12,6 @@ from ragstone.features.bench.judges.words import BENCH
 from ragstone.features.bench.retrievers.language_words import STUDY
 from ragstone.features.bench.retrievers.words import LEADERBOARD
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.engine.progress_file import Life, read_progress
 from ragstone.kernel.errors import DataError
@@ -20,7 +19,7 @@ from ragstone.kernel.judging import MetricSummary, Tally
 from ragstone.kernel.records import NO_MODEL, Judgement, Question
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
-from ragstone.kernel.runs.settings import RunManifest, RunSetting, read_run_manifest, run_settings
+from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import read_rows

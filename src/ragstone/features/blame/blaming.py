@@ -339,7 +339,11 @@ async def _seconds(plan: BlamePlan, desk: BlameCoordinator) -> dict[tuple[str, s
     if plan.second is None:
         return {}
     systems = {lead.system for lead in plan.leads}
-    rows = [row for row in plan.run.answers if row.system in systems and _answerable(plan, row)]
+    rows = [
+        row
+        for row in plan.run.answers
+        if row.system in systems and answerable(row, plan.run.questions.get(row.question_id))
+    ]
     return await desk.told(plan.second, rows, model=plan.second_model)
 
 
@@ -350,10 +354,6 @@ def second_name(plan: BlamePlan) -> str | None:
     if plan.second is None:
         return None
     return f"{plan.second.name} ({plan.second_model})" if plan.second_model else plan.second.name
-
-
-def _answerable(plan: BlamePlan, row: Answer) -> bool:
-    return answerable(row, plan.run.questions.get(row.question_id))
 
 
 def _in_order(points: Points, facts: Sequence[PointFacts]) -> list[PointFacts]:

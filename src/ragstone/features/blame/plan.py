@@ -28,6 +28,7 @@ from ragstone.kernel.records import NO_MODEL, Answer, Chunk, Document, Judgement
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest, read_summary
+from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.notes import evidence_notes, lacking_notes
 from ragstone.kernel.systems.prompting import load_prompt
@@ -199,7 +200,7 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
             if table.get("kind") == "rag"  # of others the manifest keeps no headers, and nothing is needed
         }
     except (KeyError, msgspec.ValidationError) as mistake:
-        raise DataError(f"{FILE}: not one of this version of Ragstone ({mistake}). Run again.") from None
+        raise DataError(f"{MANIFEST}: not one of this version of Ragstone ({mistake}). Run again.") from None
     made = msgspec.structs.replace(settings, **decisive, systems={**settings.systems, **systems})
     changed = [
         f"[{table}] {key} is {now!r} today and was {then!r} in the run; the run's is asked."

@@ -213,11 +213,10 @@ def left_out(row: SystemBlame) -> str:
 def shown_shares(row: SystemBlame) -> list[ComponentShare]:
     """Return the shares, the largest first; what nobody could assign only where there is some."""
     shown = [share for share in row.shares if share.component != "cannot tell" or share.n]
-    return sorted(shown, key=lambda share: (share.component == "cannot tell", -_value(share)))
-
-
-def _value(share: ComponentShare) -> float:
-    return share.share.value if share.share else -1.0
+    return sorted(
+        shown,
+        key=lambda share: (share.component == "cannot tell", -(share.share.value if share.share else -1.0)),
+    )
 
 
 def notes(summary: BlameSummary) -> list[str]:

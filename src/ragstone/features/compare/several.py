@@ -147,7 +147,9 @@ def _of_metric(one: SeveralMeans) -> list[Made[str]]:
 
 def _of_settings(found: SeveralRuns) -> list[Made[str]]:
     def of(run: str) -> Made[str]:
-        return Column(run, text=True), lambda name: _setting(found, name, run)
+        return Column(run, text=True), lambda name: one_line(
+            found.settings[name].get(run, "not set"), LONGEST_SETTING
+        )
 
     runs = dict.fromkeys(run for own in found.settings.values() for run in own)
     return [(Column("Setting", text=True), lambda name: name), *map(of, runs)]
@@ -161,7 +163,3 @@ def _mean(one: SeveralMeans, column: str) -> Cell | str:
 def _scored(one: SeveralMeans, column: str) -> str:
     mean = one.means.get(column)
     return f"{count(mean.statuses.get('scored', 0))} of {count(mean.n_rows)}" if mean else "not judged"
-
-
-def _setting(found: SeveralRuns, name: str, run: str) -> str:
-    return one_line(found.settings[name].get(run, "not set"), LONGEST_SETTING)

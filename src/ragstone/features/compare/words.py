@@ -197,7 +197,11 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
     columns: list[Made[RankComparison]] = [
         (
             Column("Measure", text=True, short=""),
-            lambda row: Cell(row.measure, _fewer(row, rows[0]), short=f"  {row.measure}"),
+            lambda row: Cell(
+                row.measure,
+                f"of {plural(row.n, 'question')}" if row.n != rows[0].n else "",
+                short=f"  {row.measure}",
+            ),
         ),
         ("A", lambda row: number(row.a.value)),
         ("B", lambda row: number(row.b.value)),
@@ -226,10 +230,6 @@ def _rank_verdict(row: RankComparison) -> Cell:
     if _same(row.difference):
         return Cell("same")
     return Cell(row.verdict, p_told(row.p_holm), TONES[row.verdict])
-
-
-def _fewer(row: RankComparison, first: RankComparison) -> str:
-    return f"of {plural(row.n, 'question')}" if row.n != first.n else ""
 
 
 class _SpentRow(NamedTuple):

@@ -121,12 +121,10 @@ def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
                 "e.g. --column text=Answer"
             )
         before = found.get(cast("Field", field))
-        found[cast("Field", field)] = name if before is None else [*_listed(before), name]
+        found[cast("Field", field)] = (
+            name if before is None else [*([before] if isinstance(before, str) else before), name]
+        )
     return found
-
-
-def _listed(names: str | list[str]) -> list[str]:
-    return [names] if isinstance(names, str) else names
 
 
 def _summary(found: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:

@@ -119,7 +119,7 @@ def _bin_values(one: Distribution, label: str) -> list[Spec]:
     return [
         {
             "label": label,
-            "score": _bin_name(each.low, each.high),
+            "score": f"{each.low:.3g}" if each.low == each.high else f"{each.low:.3g} to {each.high:.3g}",
             "place": ((each.low + each.high) / 2 - low) / width,
             "share": each.n / total,
             "n": each.n,
@@ -244,10 +244,6 @@ def _tooltip(*fields: str) -> list[Spec]:
         else {"field": name, "type": "nominal"}
         for name in fields
     ]
-
-
-def _bin_name(low: float, high: float) -> str:
-    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
 STEP = 26  # pixels a line

@@ -306,7 +306,10 @@ def _means(
         return Cell(agreement(card), caution=f"† {why}" if why else "")
 
     columns: list[Made[MetricSummary]] = [
-        (Column("Judge", text=True), lambda row: Cell(judge_name(row), _model(row))),
+        (
+            Column("Judge", text=True),
+            lambda row: Cell(judge_name(row), "" if row.model == NO_MODEL else row.model),
+        ),
         ("Mean", mean),
         (Column(interval_head, ends=UNIT), span),
         *([("Corrected by labels", corrected)] if summary.corrected else []),
@@ -326,10 +329,6 @@ def _means(
 def _rows(row: MetricSummary, summary: RunSummary) -> Cell:
     others = failures(row, summary.bounds_from)
     return Cell(denominator(row) + (";" if others else ""), others)
-
-
-def _model(row: MetricSummary) -> str:
-    return "" if row.model == NO_MODEL else row.model
 
 
 def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) -> list[Block]:

@@ -224,7 +224,14 @@ def svg(chart: Dots) -> str:
     for place, one in enumerate(shown):
         y, colour = TOP + ROW * place + ROW // 2, _colour(groups, one.group)
         name = f"{one.name} · {one.group}" if len(groups) > 1 and one.group else one.name
-        parts.append(_words(8, y + 4, _short(name), f"fill:{colour}"))
+        parts.append(
+            _words(
+                8,
+                y + 4,
+                name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…",
+                f"fill:{colour}",
+            )
+        )
         ends = ""
         if one.low is not None and one.high is not None:
             parts.append(
@@ -245,10 +252,6 @@ def svg(chart: Dots) -> str:
 def _words(x: float, y: float, words: str, style: str) -> str:
     styled = f' style="{style}"' if style else ""
     return f'<text x="{x}" y="{y}"{styled}>{escape(harmless(words))}</text>'
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
 
 
 def _shown(chart: Dots) -> list[Dot]:

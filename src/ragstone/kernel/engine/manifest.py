@@ -16,6 +16,7 @@ from ragstone.kernel.systems.chosen import asks_built_in
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.version import __version__
 
+
 def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
     """Refuse to replace a finished run that other settings made, unless `force` is given.
 
