@@ -119,12 +119,12 @@ def _differing(names: Sequence[str], runs: Sequence[JudgedRun]) -> dict[str, dic
 def several_document(found: SeveralRuns) -> ReportDocument:
     """Return the runs as a document: a row for each column, so that many runs fit a terminal."""
     blocks: list[Block] = []
-    for one in found.metrics:
-        name = judge_name(next(iter(one.means.values())))
-        blocks += [Heading(name), table_of(name, found.columns, _of_metric(one))]
-        if one.n_flips is not None:
-            told = "passes in one column and fails" if one.n_flips == 1 else "pass in one column and fail"
-            blocks.append(Paragraph(f"{plural(one.n_flips, 'question')} {told} in another."))
+    for metric in found.metrics:
+        name = judge_name(next(iter(metric.means.values())))
+        blocks += [Heading(name), table_of(name, found.columns, _of_metric(metric))]
+        if metric.n_flips is not None:
+            told = "passes in one column and fails" if metric.n_flips == 1 else "pass in one column and fail"
+            blocks.append(Paragraph(f"{plural(metric.n_flips, 'question')} {told} in another."))
     if found.settings:
         name = "Settings that differ"
         blocks += [Heading(name), table_of(name, found.settings, _of_settings(found))]

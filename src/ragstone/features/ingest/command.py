@@ -167,7 +167,7 @@ def _skipped_lines(skipped: "Sequence[Skipped]") -> list[str]:
 def _duplicate_lines(duplicates: "Sequence[Duplicate]", options: "IngestOptions") -> list[str]:
     if not duplicates:
         return []
-    n_near = sum(one.similarity < 1 for one in duplicates)
+    n_near = sum(duplicate.similarity < 1 for duplicate in duplicates)
     first = duplicates[0]
     done = "left out" if options.duplicates == "drop" else "kept; --duplicates drop leaves them out"
     repeat = "repeats" if len(duplicates) == 1 else "repeat"

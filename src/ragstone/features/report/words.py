@@ -191,7 +191,7 @@ def made_blocks(summary: RunSummary, run: Run | None) -> list[Block]:
         *failed,
         ("tokens", tokens_line(calls)),
         ("cost", cost(calls)),
-        *((f"cascade {one.judge}", savings_line(one)) for one in summary.cascades),
+        *((f"cascade {cascade.judge}", savings_line(cascade)) for cascade in summary.cascades),
         ("Ragstone", summary.version),
     ]
     manifest = run.manifest if run else None

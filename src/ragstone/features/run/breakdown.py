@@ -116,8 +116,8 @@ def distributions(judgements: Iterable[Judgement]) -> list[Distribution]:
         counts.setdefault(key, Counter())[row.score] += 1
         scales.setdefault(key, row.scale)
     return [
-        Distribution(system=key[0], judge=key[1], metric=key[2], model=key[3], bins=_bins(found, scales[key]))
-        for key, found in counts.items()
+        Distribution(system=key[0], judge=key[1], metric=key[2], model=key[3], bins=_bins(count, scales[key]))
+        for key, count in counts.items()
     ]
 
 

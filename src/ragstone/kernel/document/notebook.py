@@ -66,7 +66,7 @@ def render_html(documents: Sequence[ReportDocument]) -> str:
 
 
 def _charts(documents: Sequence[ReportDocument]) -> list[Dots]:
-    return [block for one in documents for block in one.blocks if isinstance(block, Dots)]
+    return [block for document in documents for block in document.blocks if isinstance(block, Dots)]
 
 
 def fragment(parts: "Iterable[RenderableType]") -> str:
@@ -260,7 +260,7 @@ def _shown(chart: Dots) -> list[Dot]:
 
 def _ends(chart: Dots) -> tuple[float, float]:
     """Return the ends of the axis: those given, and those of every interval."""
-    values = [end for one in chart.dots for end in (one.value, one.low, one.high) if end is not None]
+    values = [end for dot in chart.dots for end in (dot.value, dot.low, dot.high) if end is not None]
     low, high = min([*values, *(chart.ends or ())]), max([*values, *(chart.ends or ())])
     return (low, high) if low < high else (low - 1, high + 1)
 

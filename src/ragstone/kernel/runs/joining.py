@@ -250,7 +250,7 @@ class _Join:
             document = context.document_id or (chunk.document_id if chunk else None)
             number = self.number(document, context.id, context.text)
             places.append(EvidenceView(passage=number, score=context.score, relevant=document in relevant))
-        steps = [step_shown(one, self.cut) for one in (row.steps or ())[:SHOWN_STEPS]]
+        steps = [step_shown(step, self.cut) for step in (row.steps or ())[:SHOWN_STEPS]]
         return AnswerShown(
             system=row.system,
             answer=self.cut(row.answer),
