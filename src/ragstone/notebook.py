@@ -57,7 +57,9 @@ def _documents(value: object) -> list[ReportDocument]:
     if show:
         return show(value)
     given = value.of if isinstance(value.of, Mapping) else {}
-    names = list(given) or list(dict.fromkeys(name for row in value for name in _names(row)))
+    names = list(given) or list(
+        dict.fromkeys(name for row in value for name in tuple(getattr(row, "__struct_fields__", ())))
+    )
     return [_document(row_blocks(value, names))]
 
 
@@ -71,10 +73,6 @@ def _of_feature(place: str, *values: object) -> Any:  # noqa: ANN401 - a documen
     """Return what a function of a feature, `module:name`, makes of values; it is imported only now."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"ragstone.{module}"), name)(*values)
-
-
-def _names(row: object) -> Sequence[str]:
-    return tuple(getattr(row, "__struct_fields__", ()))
 
 
 def _document(blocks: Sequence[Block]) -> ReportDocument:

@@ -178,12 +178,12 @@ def fitted_notes(
     for card in cards:
         asked.pop((card.judge, card.model), None)
     return [
-        f"The threshold of {one.name} was fitted with {one.fitted_with}, and {model} was asked, with which "
-        "it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
+        f"The threshold of {fitted.name} was fitted with {fitted.fitted_with}, and {model} was asked, with "
+        "which it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
         for judge in judges
-        for one in identities([judge])
+        for fitted in identities([judge])
         for name, model in asked
-        if name == judge.name and not one.was_fitted_with(model)
+        if name == judge.name and not fitted.was_fitted_with(model)
     ]
 
 
