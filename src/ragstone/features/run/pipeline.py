@@ -18,7 +18,7 @@ from ragstone.kernel.engine.output import make_folder, write_stream
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.progress_file import told_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, question_clusters, summarise
 from ragstone.kernel.judging.leaves import members_of
 from ragstone.kernel.judging.pairwise import unpaired_notes
@@ -70,6 +70,7 @@ class RunRows(msgspec.Struct, frozen=True, kw_only=True):
     from_ledger: Counter[str]
 
 
+@checks_arguments
 def run(
     settings: Settings | Path | str,
     *,

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.kernel.config import ModelSettings, Price, Settings, load_settings
-from ragstone.kernel.errors import ModelError
+from ragstone.kernel.errors import ModelError, checks_arguments
 from ragstone.kernel.llm.door import Door
 from ragstone.kernel.llm.keys import find_key, without_password
 from ragstone.kernel.llm.learnt import Entries, Learnt, keep_entry, learnt_in, read_entries
@@ -200,6 +200,7 @@ class ModelCatalogue(msgspec.Struct, frozen=True, kw_only=True):
     learnt: dict[str, Learnt] = {}
 
 
+@checks_arguments
 def list_models(settings: Settings | None = None) -> ModelCatalogue:
     """Return the models that can be named, whose key is there, and what each is known to do.
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, run_in_session
-from ragstone.kernel.errors import DataError, without_frames
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging.conversation import every_reply
 from ragstone.kernel.judging.leaves import read_no_answer
 from ragstone.kernel.llm import parse_caps
@@ -25,7 +25,7 @@ from ragstone.kernel.tables import Rows, parse_rows
 LOG = logging.getLogger(__name__)
 
 
-@without_frames()
+@checks_arguments
 def retrieve(
     questions: Iterable[Question | dict[str, Any] | str],
     chunks: Sequence[Chunk],
@@ -72,7 +72,7 @@ def retrieve(
     return run_in_session(chosen, how, work)
 
 
-@without_frames()
+@checks_arguments
 def answer(
     questions: Iterable[Question | dict[str, Any] | str],
     rankings: Sequence[Ranking] = (),
@@ -122,7 +122,7 @@ def answer(
     return run_in_session(chosen, how, work)
 
 
-@without_frames()
+@checks_arguments
 def judge(
     answers: Iterable[Answer | dict[str, Any]],
     *,
