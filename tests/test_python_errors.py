@@ -141,7 +141,7 @@ VALUES = r"Settings|FinishedRun|CascadeFit|Path(?!.*Sequence)"
 
 
 def taking_values() -> Iterator[tuple[str, str]]:
-    """Yield each function of the API with an argument that is settings, a run or a path, by its annotation."""
+    """Yield each function of the API with an argument that is settings, a run or a path."""
     for name in ragstone.__all__:
         function = getattr(ragstone, name)
         if inspect.isfunction(function):

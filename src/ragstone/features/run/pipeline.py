@@ -298,7 +298,13 @@ def _summarise(
         corrected=corrected,
         calls=calls,
         notes=[
-            *plain_notes(metrics, cards, rows.corpus.skipped, missing),
+            *plain_notes(
+                metrics,
+                cards,
+                rows.corpus.skipped,
+                missing,
+                judgements=f"runs/{settings.run.name}/judgements.jsonl",
+            ),
             *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
             *evidence_notes(placed),

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -112,10 +114,13 @@ def plain_notes(
     cards: Sequence[ReportCard] = (),
     skipped: "Sequence[Skipped]" = (),
     missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    judgements: str = "judgements.jsonl",
 ) -> list[str]:
     """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
 
-    missing: question id -> documents that it names and the corpus lacks.
+    missing: question id -> documents that it names and the corpus lacks. judgements: their file, as whoever
+    reads the notes names it.
     """
     notes = []
     if skipped:
@@ -135,7 +140,7 @@ def plain_notes(
     if unmeasured:
         notes.append(
             f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
-            "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
+            f"Label some of the answers and run: ragstone agree {quote(judgements)} labels.jsonl"
         )
     return [*notes, *_alone(metrics)]
 
@@ -364,7 +369,12 @@ def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
 
 
 def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[CascadeSavings]) -> RunSummary:
-    """Return what judgements alone say: their means, what cascades saved, and what to know of them."""
+    """Return what judgements alone say: their means, what cascades saved, and what to know of them.
+
+    name: of the run, or the path of the judgements' file.
+    """
+    parts = Path(name).parts  # no more of the path, which is another one on each machine
+    file = "/".join(parts[-3:] if parts[-3:-2] == ("runs",) else parts[-1:])
     return RunSummary(
         name=name,
         version=__version__,
@@ -374,6 +384,7 @@ def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[Cas
         metrics=metrics,
         cards=[],
         calls=Calls(),
-        notes=failed_answers_notes(metrics) + plain_notes(metrics),
+        notes=failed_answers_notes(metrics)
+        + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl"),
         cascades=cascades,
     )
