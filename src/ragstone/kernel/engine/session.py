@@ -15,6 +15,7 @@ from ragstone.kernel.engine.progress import Advance, Progress, State, silent
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm import AnyLedger, Budget, Caps, load_secret, open_ledger
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.learnt import LearntStore, learnt_in_folder
 from ragstone.kernel.llm.limits import RUN, SERVING
 from ragstone.kernel.llm.models import IN_ROUNDS, Models
 from ragstone.kernel.llm.response_store import MemoryLedger
@@ -37,6 +38,7 @@ class WorkerShare(NamedTuple):
     budget: Budget
     ledger: AnyLedger | None
     secret: bytes
+    memory: LearntStore
     listening: bool = False
 
 
@@ -97,7 +99,7 @@ class Session:
             wrap=None if forecaster is None else forecaster.listen,
             batch_progress=self._bar if how.batch else None,
             process=self._process,
-            memory=settings.path(".ragstone") if forecaster is None and worker is None else None,
+            memory=self._memory() if forecaster is None else None,
         )
 
     def forecast(self) -> Forecast:
@@ -231,6 +233,10 @@ class Session:
             return self._worker.ledger
         counting = self._forecaster is None
         return MemoryLedger() if self._serving else open_ledger(self.settings, counting=counting)
+
+    def _memory(self) -> LearntStore:
+        folder = self.settings.path(".ragstone")
+        return learnt_in_folder(folder) if self._worker is None else self._worker.memory
 
     def _process(self, model: str) -> "Process":
         def process(prompts: "Sequence[Prompt]") -> "Iterable[AnsweredCall]":
