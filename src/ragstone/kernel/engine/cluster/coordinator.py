@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 
 from ragstone.kernel.errors import ModelError, RagstoneError
 from ragstone.kernel.llm import AnyLedger
-from ragstone.kernel.llm.account import sum_usd
-from ragstone.kernel.llm.budget import Budget, Caps, Spent
+from ragstone.kernel.llm.budget import Budget, Caps, Spent, sum_usd
 from ragstone.kernel.llm.limits import Circuit, Pace, Slots
 from ragstone.kernel.llm.prompt import CallFailed, Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
