@@ -38,7 +38,7 @@ from ragstone.kernel.agreement.pairing import Human, Key
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import DataError, RagstoneError
+from ragstone.kernel.errors import DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge, question_digest
 from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.llm import parse_caps
@@ -270,6 +270,7 @@ class DevelopmentRun(msgspec.Struct, frozen=True, kw_only=True):
     how: SessionOptions = PLAIN
 
 
+@checks_arguments
 def develop_judge(
     judge: Place | Judge,
     *,
@@ -307,6 +308,7 @@ def develop_judge(
     return run_draft(run)
 
 
+@checks_arguments
 def look_at_test(
     judge: Place | Judge,
     *,
@@ -338,6 +340,7 @@ def look_at_test(
     return take_look(run)
 
 
+@checks_arguments
 def freeze_judge(
     judge: Place, change: str, *, development: Development | None = None, settings: Settings | None = None
 ) -> Frozen:

@@ -12,7 +12,7 @@ import numpy as np
 from ragstone.kernel.agreement.comparison import JudgeId, by_judge
 from ragstone.kernel.agreement.pairing import Key, as_yes_no, human_scores, pair
 from ragstone.kernel.config.library import ENDING
-from ragstone.kernel.errors import ConfigError, DataError, takes_rows
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
 from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.kernel.judging.combined import CascadeJudge
 from ragstone.kernel.judging.fields import Member
@@ -254,6 +254,8 @@ def check_cascade_file(path: Path, force: bool) -> None:
     check_place(path, force)
 
 
-def write_cascade(fit: CascadeFit, path: Path) -> None:
+@checks_arguments
+def write_cascade(fit: CascadeFit, path: Path | str) -> None:
     """Write the cascade as a judge's file; files of members are named from there."""
+    path = Path(path)
     path.write_text(judge_text(fit.judge, path.absolute().parent), encoding="utf-8")

@@ -24,7 +24,7 @@ from ragstone.kernel.engine.session import (
     open_session,
     run_in_session,
 )
-from ragstone.kernel.errors import DataError, without_frames
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, Tally
 from ragstone.kernel.judging.conversation import TURN, every_reply
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
@@ -237,7 +237,7 @@ def judges_again(output: str, answers: Iterable[Answer], judges: Sequence[Judge]
     return True
 
 
-@without_frames()
+@checks_arguments
 def judge(
     answers: Iterable[Answer | dict[str, Any]],
     *,

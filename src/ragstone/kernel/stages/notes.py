@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -104,10 +106,13 @@ def plain_notes(
     cards: Sequence[ReportCard] = (),
     skipped: "Sequence[Skipped]" = (),
     missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    judgements: str = "judgements.jsonl",
 ) -> list[str]:
     """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
 
-    missing: question id -> documents that it names and the corpus lacks.
+    missing: question id -> documents that it names and the corpus lacks. judgements: their file, as whoever
+    reads the notes names it.
     """
     notes = []
     if skipped:
@@ -132,7 +137,7 @@ def plain_notes(
     if unmeasured:
         notes.append(
             f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
-            "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
+            f"Label some of the answers and run: ragstone agree {quote(judgements)} labels.jsonl"
         )
     # A language model alone has judged what a baseline could have judged too.
     asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
@@ -339,7 +344,12 @@ def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
 
 
 def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[CascadeSavings]) -> RunSummary:
-    """Return what judgements alone say: their means, what cascades saved, and what to know of them."""
+    """Return what judgements alone say: their means, what cascades saved, and what to know of them.
+
+    name: of the run, or the path of the judgements' file.
+    """
+    parts = Path(name).parts  # no more of the path, which is another one on each machine
+    file = "/".join(parts[-3:] if parts[-3:-2] == ("runs",) else parts[-1:])
     by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
     failed_answers = [  # system_notes also knows which
         f"{system}: {n} of {n_rows} answers failed, and leave nothing to judge; the field `error` says why."
@@ -355,6 +365,7 @@ def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[Cas
         metrics=metrics,
         cards=[],
         calls=Calls(),
-        notes=failed_answers + plain_notes(metrics),
+        notes=failed_answers
+        + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl"),
         cascades=cascades,
     )
