@@ -12,8 +12,8 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.features.agree.words import contained, words_of_cards
-from ragstone.features.improve import words as developing
-from ragstone.features.improve.developing import (
+from ragstone.features.improve import develop_words as developing
+from ragstone.features.improve.develop import (
     DevelopmentTask,
     TestLook,
     develop,
@@ -30,9 +30,9 @@ from ragstone.features.improve.judge_files import (
     judge_file,
     parse_draft,
 )
-from ragstone.features.improve.labelled import open_set, sources_of
-from ragstone.features.improve.learning.values import METHODS, Learning
-from ragstone.features.improve.learning.words import learning_document
+from ragstone.features.improve.labelled_sets import open_set, sources_of
+from ragstone.features.improve.learn_words import learning_document
+from ragstone.features.improve.learned import METHODS, Learning
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.features.judges.testing import prompts_of
@@ -160,34 +160,39 @@ def develop_page(
 ) -> Response[str]:
     """Give the page on which a judge is developed. draft: one to look at, default the last."""
     drafts = app.part(development_of).drafts(file.name)
-    shown = next((one for one in drafts if one.number == draft), None) if draft else next(iter(drafts), None)
-    if draft and shown is None:
+    current = (
+        next((other for other in drafts if other.number == draft), None)
+        if draft
+        else next(iter(drafts), None)
+    )
+    if draft and current is None:
         raise NotFoundException(f"{file.name} has no draft {draft}.")
-    found = app.part(development_of).development(shown) if shown else None
+    development = app.part(development_of).development(current) if current else None
     running = app.jobs.running(file.name)
     sets = [*sources_of(app.settings)]
-    chosen = shown.labels if shown and shown.labels in sets else next(iter(sets), None)
+    path, root = file.path.with_suffix("").resolve(), app.settings.path(".").resolve()
+    chosen = current.labels if current and current.labels in sets else next(iter(sets), None)
     return page(
         request,
         "features/improve/develop.html",
         f"Develop {file.name}",
-        **_words(found),
+        **_words(development),
         file=file,
-        text=_text(file, shown, asked=bool(draft)),
+        text=_text(file, current, is_chosen=bool(draft)),
         drafts=drafts[:SHOWN_DRAFTS],
-        shown=shown,
-        found=found,
-        wrong=_wrong(shown, running=running),
+        shown=current,
+        found=development,
+        wrong=_wrong(current, running=running),
         running=running,
         base=drafts[0].number if drafts else 0,
         frozen=versions(file.path),
         sets=sets,
         chosen=_labelled_entry(app, chosen) if chosen else None,
-        place=_place(app, file),
+        place=(path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
         models=models_of(app.settings),
-        scale=_scale(app, file, shown),
+        scale=_scale(app, file, current),
         owner=person.may("owner"),
-        learned=shown_learning(app.part(development_of).learning(file.name)),
+        learned=learning_html(app.part(development_of).learning(file.name)),
         methods=METHODS,
     )
 
@@ -208,7 +213,7 @@ def closed_page(
         file=file,
         sets=sets,
         chosen=_labelled_entry(app, chosen) if chosen else None,
-        place_of={look.at + look.who + look.digest: place for place, look in enumerate(places, 1)},
+        place_of={look.at + look.who + look.digest: number for number, look in enumerate(places, 1)},
         frozen=versions(file.path),
         scale=_scale(app, file, last),
         models=models_of(app.settings),
@@ -223,41 +228,35 @@ def closed_page(
 def look_page(request: AnyRequest, app: AtApp, file: AtJudge, place: FromPath[int]) -> Response[str]:
     """Give what a look has shown. Opening it again is no other look: it shows nothing new."""
     try:
-        found = msgspec.json.decode(app.part(development_of).card(place), type=TestLook)
+        look = msgspec.json.decode(app.part(development_of).card(place), type=TestLook)
     except (RagstoneError, msgspec.DecodeError) as mistake:
         raise NotFoundException(str(mistake)) from None
-    own = found.looks[found.number - 1]
+    own = look.looks[look.number - 1]
     if own.judge != file.name:
         raise NotFoundException(f"look {place} was not at {file.name}.")
     n_now = len(looks_at(app.part(development_of).looks(), own.questions))
     return page(
         request,
         "features/improve/develop_look.html",
-        f"Look {found.number} at the test part: {file.name}",
-        **{**_words(None), "card": contained(found.card)},
+        f"Look {look.number} at the test part: {file.name}",
+        **{**_words(None), "card": contained(look.card)},
         file=file,
-        look_number=found.number,
+        look_number=look.number,
         look=own,
         n_now=n_now,
     )
 
 
-def shown_learning(found: Learning | None) -> str:
+def learning_html(learning: Learning | None) -> str:
     """Return what the last learning found, as a page shows it; empty where there was none."""
-    return render_blocks(learning_document(found).blocks) if found else ""
+    return render_blocks(learning_document(learning).blocks) if learning else ""
 
 
-def _place(app: AppState, file: JudgeFile) -> str:
-    """Return the path of a judge's file as ragstone.toml would name it, without its ending."""
-    path, root = file.path.with_suffix("").resolve(), app.settings.path(".").resolve()
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-
-
-def _text(file: JudgeFile, shown: JudgeDraft | None, *, asked: bool) -> str:
+def _text(file: JudgeFile, draft: JudgeDraft | None, *, is_chosen: bool) -> str:
     """Return what the editor begins with: the draft that is asked for, or at work, else the judge's file."""
-    if shown is None or (not asked and (shown.frozen or shown.file != file.digest)):
+    if draft is None or (not is_chosen and (draft.frozen or draft.file != file.digest)):
         return file.text
-    return shown.text
+    return draft.text
 
 
 def _scale(app: AppState, file: JudgeFile, draft: JudgeDraft | None) -> Scale:
@@ -268,13 +267,13 @@ def _scale(app: AppState, file: JudgeFile, draft: JudgeDraft | None) -> Scale:
     return Scale(threshold=declared.get(file.name, declared.get(file.name.removeprefix("my_"))))
 
 
-def _wrong(shown: JudgeDraft | None, *, running: bool) -> str | None:
+def _wrong(draft: JudgeDraft | None, *, running: bool) -> str | None:
     """Return why a draft has no result, None where it has one, or was not run."""
-    if shown is None or shown.outcome.state in ("saved", "done") or running:
+    if draft is None or draft.outcome.state in ("saved", "done") or running:
         return None
-    if shown.outcome.state == "stopped":
+    if draft.outcome.state == "stopped":
         return "The run was stopped. Finished calls are in the ledger: run it again to go on."
-    return shown.outcome.words or INTERRUPTED
+    return draft.outcome.words or INTERRUPTED
 
 
 def _labelled_entry(app: AppState, name: str) -> LabelledEntry:
@@ -292,10 +291,10 @@ def _labelled_entry(app: AppState, name: str) -> LabelledEntry:
     )
 
 
-def _words(found: Development | None) -> dict[str, Any]:
+def _words(development: Development | None) -> dict[str, Any]:
     """Return what the templates call, and the card of the draft to show."""
     ours = {name: value for name, value in vars(developing).items() if callable(value) or name.isupper()}
-    card = contained(found.after.card) if found else None
+    card = contained(development.after.card) if development else None
     return {**words_of_cards(), **ours, "card": card, "when": when}
 
 
@@ -310,11 +309,15 @@ def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
     """Give what is wrong with a text, or what the model would be sent for an example row."""
     try:
         check_length(data.text, file.name)
-        shown = prompts_of(parse_draft(data.text, file.path))
+        return DraftChecked(prompts=messages_of(parse_draft(data.text, file.path)))
     except ConfigError as mistake:
         problem = str(mistake).removeprefix(f"{file.path.parent}/")
         return DraftChecked(problem=problem, line=line_in(str(mistake)))
-    return DraftChecked(prompts=[message for prompt in shown for message in prompt.messages])
+
+
+def messages_of(judge: Judge) -> list[dict[str, str]]:
+    """Return what the model would be sent for an example row; empty for a judge that asks none."""
+    return [message for prompt in prompts_of(judge) for message in prompt.messages]
 
 
 def check_length(text: str, name: str) -> None:
@@ -337,10 +340,10 @@ def forecast_look(app: AtApp, file: AtJudge, data: JSONBody[HowToRun]) -> Expect
     return expected_of(forecast_development(look_task(app, file, settings, data), settings, "test"))
 
 
-def expected_of(found: Forecast) -> Expected:
+def expected_of(forecast: Forecast) -> Expected:
     """Return a forecast as pages show it."""
-    room = found.calls + max(5, found.calls // 4)
-    return Expected(lines=forecast_lines(found), calls=found.calls, budget=f"{room}calls")
+    room = forecast.calls + max(5, forecast.calls // 4)
+    return Expected(lines=forecast_lines(forecast), calls=forecast.calls, budget=f"{room}calls")
 
 
 @post("/judges/{name:str}/run", sync_to_thread=True, guards=[OWNER])
@@ -370,20 +373,20 @@ def run(
     store.put_draft(draft, Outcome(state="running"))
 
     async def work(session: Session) -> int:
-        found = await develop(task, session)
-        store.put_draft(draft, outcome_of(found), found)
+        development = await develop(task, session)
+        store.put_draft(draft, outcome_of(development), development)
         return draft.number
 
-    def ended(life: Life, words: str | None) -> None:
+    def ended(life: Life, problem: str | None) -> None:
         if life in ("failed", "stopped"):
-            store.put_draft(draft, Outcome(state="failed" if life == "failed" else "stopped", words=words))
+            store.put_draft(draft, Outcome(state="failed" if life == "failed" else "stopped", words=problem))
 
     job.start(settings, caps, work, ended)
     return Response(Started(draft=draft.number, running=True), status_code=201)
 
 
-def _not_begun(status: int, draft: JudgeDraft, words: str) -> Response[Started]:
-    return Response(Started(draft=draft.number, running=False, words=words), status_code=status)
+def _not_begun(status: int, draft: JudgeDraft, problem: str) -> Response[Started]:
+    return Response(Started(draft=draft.number, running=False, words=problem), status_code=status)
 
 
 def _saved(
@@ -435,12 +438,14 @@ def freeze_draft(
 ) -> FrozenAs:
     """Write a draft that was run as the next version of the judge's file."""
     draft = app.part(development_of).draft(file.name, data.draft)
-    found = app.part(development_of).development(draft)
-    if found is None:
+    development = app.part(development_of).development(draft)
+    if development is None:
         raise ConfigError(
             f"draft {draft.number} was not run to its end. Run it on the dev part, then freeze it."
         )
-    frozen = freeze(file.path, draft.text, data.change, who=person.name, development=found, base=draft.file)
+    frozen = freeze(
+        file.path, draft.text, data.change, who=person.name, development=development, base=draft.file
+    )
     app.part(development_of).put_draft(msgspec.structs.replace(draft, frozen=frozen.version))
     app.audit(request, "froze a judge", judge=file.name, version=frozen.version, draft=draft.number)
     return FrozenAs(version=frozen.version, path=str(frozen.path))
@@ -464,11 +469,11 @@ def look(
     return Started(draft=0, running=True)
 
 
-def scale_of(asked: HowToRun) -> Scale:
+def scale_of(form: HowToRun) -> Scale:
     """Return how scores meet labels. Raises ConfigError for what is none."""
-    words, mapping = read_mapping([asked.mapping] if asked.mapping.strip() else [], "mapping")
-    threshold = number_in(asked.threshold, "threshold") if asked.threshold.strip() else None
-    return Scale(threshold=threshold, mapping=mapping, words=words)
+    label_words, mapping = read_mapping([form.mapping] if form.mapping.strip() else [], "mapping")
+    threshold = number_in(form.threshold, "threshold") if form.threshold.strip() else None
+    return Scale(threshold=threshold, mapping=mapping, words=label_words)
 
 
 def number_in(text: str, what: str) -> float:
@@ -538,10 +543,10 @@ def _task(
     return DevelopmentTask(draft=judge, before=before, labelled=labelled, parts=parts, scale=scale)
 
 
-def line_in(words: str) -> int | None:
+def line_in(message: str) -> int | None:
     """Return the line that a message of the loader names."""
-    found = LINE.search(words)
-    return int(found[1] or found[2]) if found else None
+    match = LINE.search(message)
+    return int(match[1] or match[2]) if match else None
 
 
 ROUTES = (

@@ -177,7 +177,10 @@ def _readable(documents: Iterable[Document]) -> Iterator[Document]:
 def _chunks(found: Iterable[tuple[Document, Iterable[Span]]]) -> Iterator[Chunk]:
     for document, spans in found:
         inherited = _inherited(document)
-        starts = _page_starts(document)
+        try:
+            starts = msgspec.convert((document.metadata or {}).get("page_starts") or [], list[int])
+        except msgspec.ValidationError:  # a column of the user's
+            starts = []
         headings = document_headings(document)
         sections = sections_of(document.text, headings) if headings else []
         for number, (start, end) in enumerate(spans):
@@ -202,13 +205,6 @@ def _inherited(document: Document) -> Metadata:
         "tags": own.get("tags"),
     }
     return {key: value for key, value in found.items() if value}
-
-
-def _page_starts(document: Document) -> list[int]:
-    try:
-        return msgspec.convert((document.metadata or {}).get("page_starts") or [], list[int])
-    except msgspec.ValidationError:  # a column of the user's
-        return []
 
 
 def _place(span: Span, page_starts: list[int], sections: list[DocumentSection]) -> Metadata:

@@ -20,12 +20,8 @@ from ragstone.kernel.files.office import (
     child,
     children,
     local,
-    main_part,
-    opened_package,
-    parsed,
+    open_office,
     refuse_doctype,
-    related,
-    relations_of,
 )
 from ragstone.kernel.files.sheet import FileTable, names_of
 from ragstone.kernel.files.zips import DAMAGED, check_entry
@@ -133,19 +129,18 @@ def read_xlsx(file: File) -> Iterator[FileTable]:
 
     Raises Unreadable for a damaged, encrypted or old file, and for a sheet of more than MOST_CELLS cells.
     """
-    with opened_package(file) as archive:
-        main = main_part(archive, "xl/workbook.xml")
-        workbook = parsed(archive, main)
+    with open_office(file, "xl/workbook.xml") as opened:
+        workbook = opened.parsed(opened.main)
         if workbook is None or local(workbook) != "workbook":
             raise Unreadable("it is no Excel file: it has no workbook")
-        relations = relations_of(archive, main)
+        relations = opened.relations(opened.main)
         strings = next((one.target for one in relations.values() if one.kind == "sharedStrings"), "")
-        shared = _Strings.of(archive, strings)
-        formats = formats_of(related(archive, main, "styles"), workbook)
+        shared = _Strings.of(opened.archive, strings)
+        formats = formats_of(opened.related(opened.main, "styles"), workbook)
         for sheet in children(child(workbook, "sheets")):
             relation = relations.get(next((v for k, v in sheet.attrib.items() if k.endswith("}id")), ""))
             if relation and relation.kind == "worksheet" and attribute(sheet, "state") in (None, "visible"):
-                hearer = _Sheet.of(archive, relation.target, shared, formats)
+                hearer = _Sheet.of(opened.archive, relation.target, shared, formats)
                 table = _table(hearer, attribute(sheet, "name") or "")
                 if table is not None:
                     yield table
