@@ -249,18 +249,14 @@ def _targets(
     targets: list[tuple[int, Answer, Aim]] = []
     for at, (row, judgement) in enumerate(zip(rows, plain, strict=True)):
         score = judgement.score
-        for aim in _aims(row):
+        aims: tuple[Aim, ...] = ("raise", "lower")  # of the user's rows the plain verdict tells which
+        if is_base(row):
+            aims = ("raise",) if row.system == BAD else ("lower",)
+        for aim in aims:
             if aim in tried and (every or (score is not None and can_flip(judge, score, aim))):
                 targets.append((at, row, aim))
                 break
     return targets
-
-
-def _aims(row: Answer) -> tuple[Aim, ...]:
-    """Return what may be tried on a row; of the user's rows the plain verdict tells which."""
-    if is_base(row):
-        return ("raise",) if row.system == BAD else ("lower",)
-    return ("raise", "lower")
 
 
 def _write(folder: Path, summary: AttackSummary, judged: Sequence[JudgedRows]) -> None:
@@ -299,7 +295,8 @@ def _untried(outcome: JudgeAttacked) -> list[str]:
     if n_unscored and n_unscored == outcome.n_rows:
         return [
             f"{outcome.judge}: no plain row has a score ({statuses(unscored)}), so nothing could be "
-            f"measured. The field `error` of {JUDGED} says why; ragstone judges test tries the judge with its model."
+            f"measured. The field `error` of {JUDGED} says why; ragstone judges test tries the judge with "
+            "its model."
         ]
     notes = []
     if n_unscored:
