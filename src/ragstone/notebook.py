@@ -13,7 +13,7 @@ from ragstone.features.agree.words import card_document, card_dots
 from ragstone.features.attack.words import AttackSummary, attack_document
 from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
 from ragstone.features.bench.judges.words import JudgeBenchSummary, judge_bench_document
-from ragstone.features.bench.retrievers.language_words import StudySummary, study_document
+from ragstone.features.bench.languages.words import StudySummary, study_document
 from ragstone.features.bench.retrievers.words import BenchSummary, bench_document
 from ragstone.features.bench.suite.words import SuiteSummary, suite_document
 from ragstone.features.blame.words import blame_document

@@ -3,8 +3,8 @@
 import pytest
 from tests.features.bench.answerers.test_command import write_grid as write_answerers
 from tests.features.bench.judges.test_command import write_grid as write_judges
+from tests.features.bench.languages.test_study import write_study
 from tests.features.bench.retrievers.test_grid import write_grid as write_retrievers
-from tests.features.bench.retrievers.test_study import write_study
 from tests.support.command import ragstone
 
 WRITTEN = {

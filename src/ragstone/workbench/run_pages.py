@@ -12,7 +12,7 @@ from litestar.params import FromPath, FromQuery
 
 from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
 from ragstone.features.bench.judges.words import judge_bench_document, read_judge_bench
-from ragstone.features.bench.retrievers.language_words import read_study, study_document
+from ragstone.features.bench.languages.words import read_study, study_document
 from ragstone.features.bench.retrievers.words import bench_document, read_leaderboard
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.values import Comparison

@@ -9,7 +9,7 @@ import msgspec
 from litestar.exceptions import NotFoundException
 
 from ragstone.features.bench.judges.words import BENCH
-from ragstone.features.bench.retrievers.language_words import STUDY
+from ragstone.features.bench.languages.words import STUDY
 from ragstone.features.bench.retrievers.words import LEADERBOARD
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.engine.manifest import FILE as MANIFEST

@@ -13,7 +13,7 @@ from ragstone.features.bench.answerers.words import (
     priced_condition,
     read_answer_bench,
 )
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.kernel.document.scatter import Point, draw_shares
 from ragstone.kernel.errors import DataError
 

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
+from tests.features.bench.languages.test_study import write_study
 from tests.features.bench.retrievers.test_grid import write_grid
-from tests.features.bench.retrievers.test_study import write_study
 from tests.support.command import ragstone
 
 

@@ -8,10 +8,11 @@ import msgspec
 from ragstone.features.bench.answerers.board import chosen_tags
 from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows, NextRound, needs_passages
 from ragstone.features.bench.answerers.values import AnswerCell
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
+from ragstone.features.bench.running import attempt
 from ragstone.kernel.config import Condition, ExtractiveSystem, RagSystem, Sampling, Settings
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import Answer, Chunk, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
@@ -124,15 +125,12 @@ async def judged_round(
     together, one judge after the other, which keeps a judge's prompt in its model's cache. A cell whose model
     cannot be had is listed with the reason; a judge that cannot be had raises ModelError.
     """
-    failed = []
+    failed: list[LeftOutCell] = []
     answers: dict[str, list[Answer]] = {}
     for cell in cells:
-        try:
-            answers[cell.name] = [row async for row in answers_of(cell, questions, means, session)]
-        except ConfigError:
-            raise
-        except RagstoneError as mistake:
-            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
+        rows_of_cell = await attempt(cell.name, answers_of(cell, questions, means, session), failed)
+        if rows_of_cell is not None:
+            answers[cell.name] = rows_of_cell
     every = [row for rows in answers.values() for row in rows]
     judged: dict[str, list[Judgement]] = {name: [] for name in answers}
     if every:
@@ -144,16 +142,25 @@ async def judged_round(
 
 async def answers_of(
     cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
-) -> AsyncIterator[Answer]:
-    """Yield a cell's answers under its own name, so that judgements of all cells can be told apart.
+) -> list[Answer]:
+    """Return a cell's answers under its own name, so that judgements of all cells can be told apart.
 
     Raises ModelError when its model cannot be had.
     """
-    made = _by_system if cell.is_system else _by_model
-    async for answer in made(cell, questions, means, session):
-        # Without passages there is nothing to be faithful to: judges of it are not asked.
-        contexts = None if cell.condition == "none" else answer.contexts
-        yield msgspec.structs.replace(answer, system=cell.name, contexts=contexts)
+    if cell.is_system:
+        rankings, corpus = list(means.passages.retrieved.values()), means.corpus
+        answers = system_rows(
+            cell.name, questions, rankings, corpus.chunks, session, documents=corpus.documents
+        )
+    else:
+        answers = _by_model(cell, questions, means, session)
+    # Without passages there is nothing to be faithful to: judges of it are not asked.
+    return [
+        msgspec.structs.replace(
+            answer, system=cell.name, contexts=None if cell.condition == "none" else answer.contexts
+        )
+        async for answer in answers
+    ]
 
 
 def _by_model(
@@ -173,14 +180,6 @@ def _by_model(
         prompt=cell.prompt,
         sampling=Sampling(temperature=cell.temperature),
     )
-
-
-def _by_system(
-    cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
-) -> AsyncIterator[Answer]:
-    rankings = list(means.passages.retrieved.values())
-    corpus = means.corpus
-    return system_rows(cell.name, questions, rankings, corpus.chunks, session, documents=corpus.documents)
 
 
 async def gather_passages(

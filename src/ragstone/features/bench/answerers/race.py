@@ -18,7 +18,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.features.bench.answerers.board import turned
 from ragstone.features.bench.answerers.measuring import FAITHFUL_AND_ANSWERED, choose_roles, values_of
 from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows, QuestionRound
 from ragstone.features.bench.answerers.values import (
@@ -33,6 +32,7 @@ from ragstone.features.bench.answerers.values import (
     Saved,
     StoppedConfiguration,
 )
+from ragstone.features.bench.board import both_ways
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError
@@ -439,17 +439,14 @@ def _compared(rows: Sequence[AnswerStanding], tests: Sequence[CellTest]) -> list
     """Return the cells that were asked everything, each against the first of them."""
     if not rows:
         return []
-    first = rows[0]
-    against = {test.second: test for test in tests if test.first == first.cell.name}
-    against |= {test.first: turned(test) for test in tests if test.second == first.cell.name}
-    told = [_with_verdict(first, "best" if len(rows) > 1 and first.verdict != "too few scores" else "alone")]
-    return told + [_against(row, against) for row in rows[1:]]
-
-
-def _against(row: AnswerStanding, tests: Mapping[str, CellTest]) -> AnswerStanding:
-    test = tests.get(row.cell.name)
-    worse = test is not None and test.verdict == "better"
-    verdict: AnswerPlace = "worse" if worse else "not distinguishable"
-    return msgspec.structs.replace(
-        row, comparison=test, verdict=row.verdict if row.verdict == "too few scores" else verdict
-    )
+    first, between = rows[0], both_ways(tests)
+    few = first.verdict == "too few scores"
+    compared = [_with_verdict(first, "best" if len(rows) > 1 and not few else "alone")]
+    for row in rows[1:]:
+        test = between.get((first.cell.name, row.cell.name))
+        worse = test is not None and test.verdict == "better"
+        verdict: AnswerPlace = "worse" if worse else "not distinguishable"
+        if row.verdict == "too few scores":
+            verdict = row.verdict
+        compared.append(msgspec.structs.replace(row, comparison=test, verdict=verdict))
+    return compared

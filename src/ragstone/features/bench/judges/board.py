@@ -6,6 +6,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
+from ragstone.features.bench.board import LeftOutCell, reasons_text
 from ragstone.features.bench.judges.orders import JudgedSheet, order_systems
 from ragstone.features.bench.judges.planning import JudgeGrid
 from ragstone.features.bench.judges.use_cases import UseCase, compare_use_cases
@@ -16,7 +17,6 @@ from ragstone.features.bench.judges.values import (
     JudgeCell,
     JudgeStanding,
     JudgingSpent,
-    LeftOutCell,
     SpreadOfRuns,
 )
 from ragstone.kernel.agreement.card import grade_name
@@ -87,12 +87,15 @@ def _on_its_scale(found: GradeComparison, cell: JudgeCell) -> bool:
 
 
 class JudgedRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell and its judgements in the bench's metric, run by run. file: that holds the first run."""
+    """A cell, its judgements run by run, and what they took. file: that holds the first run.
+
+    A board is made of judgements in the bench's metric alone.
+    """
 
     cell: JudgeCell
     runs: list[list[Judgement]]
     spent: JudgingSpent
-    file: str
+    file: str = ""
 
 
 def scores_of(rows: Sequence[Judgement]) -> dict[Key, float]:
@@ -286,7 +289,7 @@ def _able(
             reason = f"only {n_scored} of {len(wanted)} labelled answers have a score ({told})"
             unable.append(LeftOutCell(name=one.cell.name, reason=reason))
     if not able:
-        raise DataError(f"no cell could be measured. {'; '.join(f'{o.name}: {o.reason}' for o in unable)}")
+        raise DataError(f"no cell could be measured. {reasons_text(unable)}")
     return able, unable
 
 

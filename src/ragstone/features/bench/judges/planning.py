@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.judges.values import OWN, JudgeCell, LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
+from ragstone.features.bench.judges.values import OWN, JudgeCell
 from ragstone.kernel.config import JudgesBench, Settings
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge, judge_names, load_judge

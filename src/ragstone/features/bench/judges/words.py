@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.judges.order_words import order_blocks
 from ragstone.features.bench.judges.values import (
     Aside,
@@ -14,7 +15,6 @@ from ragstone.features.bench.judges.values import (
     JudgeChoice,
     JudgeContrast,
     JudgeStanding,
-    LeftOutCell,
     Price,
     SpreadOfRuns,
     WorthAsking,

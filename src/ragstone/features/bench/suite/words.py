@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.features.bench.judges.words import NOTHING, usd_for_1000
 from ragstone.features.bench.retrievers.words import not_measured
 from ragstone.features.bench.suite.cards import SuiteCard

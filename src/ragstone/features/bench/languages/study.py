@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.bench.retrievers.answering import (
+from ragstone.features.bench.board import LeftOutCell, reasons_text
+from ragstone.features.bench.languages.answering import (
     ACCURACY,
     JUDGES,
     AnswersOfIndex,
@@ -18,7 +19,7 @@ from ragstone.features.bench.retrievers.answering import (
     statement_counts,
     wrong_answers,
 )
-from ragstone.features.bench.retrievers.axes import (
+from ragstone.features.bench.languages.axes import (
     AxisCell,
     axis_verdicts,
     shared_of,
@@ -26,14 +27,9 @@ from ragstone.features.bench.retrievers.axes import (
     study_prompts,
     with_similarities,
 )
-from ragstone.features.bench.retrievers.language_values import ALL, WrongAnswer
-from ragstone.features.bench.retrievers.language_words import (
-    STUDY,
-    FailedRetriever,
-    StudySummary,
-    study_document,
-)
-from ragstone.features.bench.retrievers.languages import (
+from ragstone.features.bench.languages.rows import StudyRows, read_study_rows
+from ragstone.features.bench.languages.values import ALL, WrongAnswer
+from ragstone.features.bench.languages.verdicts import (
     MEASURE,
     Indexes,
     corrected,
@@ -42,16 +38,18 @@ from ragstone.features.bench.retrievers.languages import (
     measured,
     own_rankings,
 )
-from ragstone.features.bench.retrievers.study_rows import StudyRows, read_study_rows
+from ragstone.features.bench.languages.words import (
+    STUDY,
+    FailedRetriever,
+    StudySummary,
+    study_document,
+)
 from ragstone.features.bench.retrievers.timing import is_paid
+from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
 from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Settings
-from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
-from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
-from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.engine.session import Session, forecast_of
+from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
@@ -88,8 +86,9 @@ def bench_languages(
     name that had other settings. budget, deadline, offline: for the answering model. Raises ConfigError for
     settings that do not fit together, DataError for files, ModelError when no call can succeed.
     """
-    how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
-    return run_sync(_study(settings, how, force))
+    return run_bench(
+        _study, settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=progress
+    )
 
 
 def study_folder(settings: Settings) -> Path:
@@ -97,7 +96,7 @@ def study_folder(settings: Settings) -> Path:
     return bench_path(settings, "languages")
 
 
-async def _study(settings: Settings, how: SessionOptions, force: bool) -> StudySummary:
+async def _study(settings: Settings, options: BenchOptions) -> StudySummary:
     settings, rows = _read(settings)
     folder = study_folder(settings)
     decisive = msgspec.structs.replace(
@@ -106,22 +105,28 @@ async def _study(settings: Settings, how: SessionOptions, force: bool) -> StudyS
         agree=AgreeSection(),
         bench=BenchSection(languages=settings.bench.languages),
     )
-    with open_folder(folder, decisive, force, "*.jsonl") as opened:
+    async with open_bench(folder, settings, decisive, options) as bench:
         write_rows(folder / "documents.jsonl", rows.documents, Document, force=True)
         write_rows(folder / "questions.jsonl", rows.questions, Question, force=True)
-        async with open_session(settings, how) as session:
-            chunks = await asyncio.to_thread(
-                lambda: list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
-            )
-            indexes, failed = await search_all(rows, chunks, session)
-            _write_rankings(folder, indexes)
-            answered = await answer_both(indexes, rows, chunks, session) if settings.answer.model else []
-            summary = _summarise(settings, rows, indexes, failed, answered, session)
-        _write_answers(folder, answered, rows)
+        session = bench.session
+        chunks = await asyncio.to_thread(
+            lambda: list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
+        )
+        indexes, failed = await search_all(rows, chunks, session)
+        for name, of_name in indexes.items():
+            for index, rankings in of_name.items():
+                path = folder / f"rankings-{slug(name)}-{slug(index)}.jsonl"
+                write_rows(path, rankings, Ranking, force=True)
+        answered = await answer_both(indexes, rows, chunks, session) if settings.answer.model else []
+        study = _summarise(settings, rows, indexes, failed, answered, session)
+        if answered:
+            answers = [row for from_index in answered for row in from_index.answers]
+            write_rows(folder / "answers.jsonl", answers, Answer, force=True)
+            lines = b"".join(msgspec.json.encode(row) + b"\n" for row in _wrong(answered, rows))
+            (folder / "wrong_answers.jsonl").write_bytes(lines)
         judges = load_judges(JUDGES) if answered else []
-        opened.finish(STUDY, summary, models=summary.models, judges=judges)
-        write_page(folder / "report.html", study_document(summary))
-    return summary
+        bench.finish(STUDY, study, study_document(study), models=study.models, judges=judges)
+    return study
 
 
 def _read(settings: Settings) -> tuple[Settings, StudyRows]:
@@ -155,34 +160,25 @@ async def search_all(
     parts[ALL] = list(chunks)
     deps = _without_lang(retriever_deps(session, rows.documents))
     found: dict[str, Indexes] = {}
-    failed: list[FailedRetriever] = []
+    failed: list[LeftOutCell] = []
     retrievers = list(dict.fromkeys(settings.bench.languages.retrievers))
     with session.progress("search", len(retrievers) * len(parts), session.state) as advance:
-        for name in retrievers:
+
+        async def search_each(name: str) -> Indexes:
             indexes: dict[str, list[Ranking]] = {}
-            try:
-                for index, some in parts.items():
-                    search = await build_search(name, some, deps)
-                    indexes[index] = await search(rows.questions, settings.bench.languages.k)
-                    advance()
-            except ConfigError:
-                raise
-            except RagstoneError as mistake:
-                failed.append(FailedRetriever(retriever=name, reason=str(mistake)))
-                continue
-            found[name] = indexes
+            for index, some in parts.items():
+                search = await build_search(name, some, deps)
+                indexes[index] = await search(rows.questions, settings.bench.languages.k)
+                advance()
+            return indexes
+
+        for name in retrievers:
+            indexes = await attempt(name, search_each(name), failed)
+            if indexes is not None:
+                found[name] = indexes
     if not found:
-        raise DataError(
-            f"no retriever could be measured. {'; '.join(f'{one.retriever}: {one.reason}' for one in failed)}"
-        )
-    return found, failed
-
-
-def _write_rankings(folder: Path, indexes_of: Mapping[str, Indexes]) -> None:
-    for name, indexes in indexes_of.items():
-        for index, rankings in indexes.items():
-            path = folder / f"rankings-{slug(name)}-{slug(index)}.jsonl"
-            write_rows(path, rankings, Ranking, force=True)
+        raise DataError(f"no retriever could be measured. {reasons_text(failed)}")
+    return found, [FailedRetriever(retriever=cell.name, reason=cell.reason) for cell in failed]
 
 
 def _without_lang(deps: RetrieverDeps) -> RetrieverDeps:
@@ -268,14 +264,6 @@ def _answered_cells(settings: Settings, answered: Sequence[AnswersOfIndex]) -> l
 def _wrong(answered: Sequence[AnswersOfIndex], rows: StudyRows) -> list[WrongAnswer]:
     by_id = {question.id: question for question in rows.questions}
     return [row for pair in pairs_of(answered) for row in wrong_answers(pair, by_id, rows.same, rows.lang_of)]
-
-
-def _write_answers(folder: Path, answered: Sequence[AnswersOfIndex], rows: StudyRows) -> None:
-    if not answered:
-        return
-    write_rows(folder / "answers.jsonl", [row for one in answered for row in one.answers], Answer, force=True)
-    lines = b"".join(msgspec.json.encode(row) + b"\n" for row in _wrong(answered, rows))
-    (folder / "wrong_answers.jsonl").write_bytes(lines)
 
 
 def _notes(rows: StudyRows, settings: Settings) -> list[str]:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.features.bench.retrievers.language_values import (
+from ragstone.features.bench.languages.values import (
     ALL,
     OWN,
     AxisVerdict,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.features.bench.retrievers.language_values import Axis, AxisVerdict
-from ragstone.features.bench.retrievers.languages import measured_values
+from ragstone.features.bench.languages.values import Axis, AxisVerdict
+from ragstone.features.bench.languages.verdicts import measured_values
 from ragstone.features.bench.retrievers.paired import compare_rankings
 from ragstone.kernel.config import DenseSettings, RetrieverSettings, Settings, choose
 from ragstone.kernel.errors import ConfigError

@@ -2,17 +2,17 @@ import msgspec
 from tests.features.bench.retrievers.test_words import questions, rankings
 from tests.support.surfaces import page_text, shown
 
-from ragstone.features.bench.retrievers.answering import (
+from ragstone.features.bench.languages.answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
     language_overlaps,
     wrong_answers,
 )
-from ragstone.features.bench.retrievers.axes import axis_verdicts, shared_of
-from ragstone.features.bench.retrievers.language_values import ALL, OWN, StatementCounts, StudyArm
-from ragstone.features.bench.retrievers.language_words import FailedRetriever, StudySummary, study_document
-from ragstone.features.bench.retrievers.languages import language_cells, language_verdicts
+from ragstone.features.bench.languages.axes import axis_verdicts, shared_of
+from ragstone.features.bench.languages.values import ALL, OWN, StatementCounts, StudyArm
+from ragstone.features.bench.languages.verdicts import language_cells, language_verdicts
+from ragstone.features.bench.languages.words import FailedRetriever, StudySummary, study_document
 from ragstone.kernel.records import Answer, Context
 from ragstone.kernel.runs.summary import Calls
 

@@ -6,8 +6,9 @@ from itertools import product
 
 import msgspec
 
-from ragstone.features.bench.retrievers.axes import shared_of, study_prompts
-from ragstone.features.bench.retrievers.language_values import (
+from ragstone.features.bench.languages.axes import shared_of, study_prompts
+from ragstone.features.bench.languages.rows import StudyRows
+from ragstone.features.bench.languages.values import (
     ALL,
     OWN,
     AnsweringCost,
@@ -18,7 +19,7 @@ from ragstone.features.bench.retrievers.language_values import (
     StudyArm,
     WrongAnswer,
 )
-from ragstone.features.bench.retrievers.languages import (
+from ragstone.features.bench.languages.verdicts import (
     Indexes,
     by_lang,
     corrected,
@@ -27,7 +28,6 @@ from ragstone.features.bench.retrievers.languages import (
     own_rankings,
     verdict_of,
 )
-from ragstone.features.bench.retrievers.study_rows import StudyRows
 from ragstone.features.compare.overlap import error_overlap, given_documents
 from ragstone.kernel.config import Sampling
 from ragstone.kernel.engine.session import Session

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.support.plain_rows import judgement_row
 
-from ragstone.features.bench.retrievers.answering import (
+from ragstone.features.bench.languages.answering import (
     AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
@@ -12,9 +12,9 @@ from ragstone.features.bench.retrievers.answering import (
     statement_counts,
     wrong_answers,
 )
-from ragstone.features.bench.retrievers.axes import axis_verdicts, shared_of
-from ragstone.features.bench.retrievers.language_values import ALL, OWN, StudyArm
-from ragstone.features.bench.retrievers.languages import language_cells, language_verdicts
+from ragstone.features.bench.languages.axes import axis_verdicts, shared_of
+from ragstone.features.bench.languages.values import ALL, OWN, StudyArm
+from ragstone.features.bench.languages.verdicts import language_cells, language_verdicts
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Context, Question, Ranking, RankingItem
 
