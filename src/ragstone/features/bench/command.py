@@ -28,7 +28,7 @@ def _show(
 
 
 def _settings(asking: Asking, section: str, seed: int | None, **keys: object) -> "Settings":
-    """Return the settings of a file with the seed of the command, and with the keys of a bench that it gives."""
+    """Return the settings of a file, with the seed and the keys of a bench that the command gives."""
     import msgspec
 
     from ragstone.kernel.config import choose

@@ -4,11 +4,12 @@ from tests.support.answer_rows import board_of, cell, grid_of, judged, questions
 from tests.support.golden import check_golden
 from tests.support.surfaces import page_text, shown
 
-from ragstone.features.bench.answerers.standing_words import bests, contrast_told, kinds_told, role_told
+from ragstone.features.bench.answerers.sentences import bests, contrast_text, kinds_text, role_text
 from ragstone.features.bench.answerers.words import (
     AnswerBenchSummary,
     answer_bench_document,
-    draw_price,
+    draw_cost,
+    draw_time,
     draw_trade,
     priced_condition,
     read_answer_bench,
@@ -98,12 +99,16 @@ def test_charts_hold_every_cell_that_has_the_numbers():
     assert len(trade.dots) == 4
     assert [tick.label for tick in trade.x_ticks] == ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
     # Prices are drawn for what an application would do.
-    assert [dot.place for dot in draw_price(board, lambda row: row.seconds.p50, str, "0 s").dots] == [1, 2]
+    assert [dot.place for dot in draw_time(board).dots] == [1, 2]
     assert priced_condition(board) == "retrieved"
     gold = msgspec.structs.replace(board, standings=board.standings[2:])
     assert priced_condition(gold) == "gold"
-    assert draw_price(board, lambda row: None, str, "0") is None
-    assert draw_price(board, lambda row: 0.0, str, "0") is None
+    for usd in (None, 0.0):
+        spent = [msgspec.structs.replace(row.spent, cost_usd=usd) for row in board.standings]
+        rows = [
+            msgspec.structs.replace(row, spent=each) for row, each in zip(board.standings, spent, strict=True)
+        ]
+        assert draw_cost(msgspec.structs.replace(board, standings=rows)) is None
 
 
 def test_points_that_stand_on_each_other_are_named_beside_the_first():
@@ -120,7 +125,7 @@ def test_difference_that_is_none_on_every_question_is_said_so():
     rows = {"r": rows_of("r", 10), "g": rows_of("g", 10)}
     grid = grid_of(cell("r", condition="retrieved"), cell("g"))
     [one] = board_of(rows, grid=grid).contrasts
-    assert contrast_told(one) == (
+    assert contrast_text(one) == (
         "good with strict: the same on every question; 50.0 from the reference document, 50.0 from what was "
         "retrieved"
     )
@@ -130,7 +135,7 @@ def test_difference_the_other_way_is_told_with_its_sign_turned():
     rows = {"r": rows_of("r", 18), "g": rows_of("g", 2)}
     grid = grid_of(cell("r", condition="retrieved"), cell("g"))
     [one] = board_of(rows, grid=grid).contrasts
-    said = contrast_told(one)
+    said = contrast_text(one)
     assert said.startswith("good with strict: what was retrieved is better by 80.0 (")
     low, _, high = said.partition("(")[2].partition(")")[0].partition(" to ")
     assert 0 < float(low) < 80 < float(high)
@@ -144,7 +149,7 @@ def test_several_models_are_told_in_one_sentence_a_question():
         for name in names
     ]
     board = board_of(rows, grid=grid_of(*cells))
-    said = kinds_told(board)
+    said = kinds_text(board)
     assert said[-1] == (
         "What do the passages add to what the model knows by itself? a with strict: the passages add 80.0; "
         "b with strict: the passages add 80.0."
@@ -170,7 +175,7 @@ def test_where_all_cells_have_the_same_mean_none_is_said_to_have_the_highest():
 
 def test_judges_are_said_with_what_they_are_worth():
     summary = bench()
-    roles = {role.role: role_told(role) for role in summary.board.roles}
+    roles = {role.role: role_text(role) for role in summary.board.roles}
     assert roles["correct"] == "correctness by m, which nobody has measured against people here"
     assert roles["answered"] == "no_refusal (answered), which asks no language model"
 

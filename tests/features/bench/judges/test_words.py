@@ -8,7 +8,7 @@ from ragstone.features.bench.judges.choice import choose
 from ragstone.features.bench.judges.words import (
     JudgeBenchSummary,
     contrast_where,
-    draw_price,
+    draw_cost,
     in_one_line,
     judge_bench_document,
     measure_name,
@@ -73,7 +73,7 @@ def test_page_says_what_to_take_and_answers_the_three_questions():
 
 def test_charts_stand_beside_a_table_with_the_same_numbers():
     summary = bench()
-    chart = draw_price(summary.board, lambda row: row.spent.usd_each, str, "0 USD")
+    chart = draw_cost(summary.board)
     assert len(chart.dots) == len(summary.board.standings)
     free = next(dot for dot in chart.dots if dot.name == "containment")
     assert all(dot.x > free.x for dot in chart.dots if "judge" in dot.name)

@@ -5,23 +5,22 @@ from collections.abc import Sequence
 
 from ragstone.features.bench.answerers.values import (
     AnswerBoard,
-    AnswerSpent,
     AnswerStanding,
     Contrast,
     ContrastKind,
-    Quantiles,
     RaceReport,
     Role,
     StoppedConfiguration,
     TagTable,
     short_model,
 )
+from ragstone.features.bench.words import measures_in, size
 from ragstone.kernel.config import Condition
 from ragstone.kernel.document.blocks import Block, Heading, Listing, Paragraph
-from ragstone.kernel.document.numbers import count, interval, number, seconds, usd, with_ends
-from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.document.numbers import count, interval, number, usd
+from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.wording import plural, statuses
-from ragstone.kernel.statistics import Estimate, negated
+from ragstone.kernel.statistics import Estimate
 
 MEASURES = (
     "answered",
@@ -69,19 +68,7 @@ RESULTS: dict[ContrastKind, dict[str, str]] = {
 }
 
 
-def percent(value: float) -> str:
-    """Return a share as `72 %`."""
-    return f"{100 * value:.0f} %"
-
-
-def percent_interval(estimate: Estimate) -> str:
-    """Return the ends of a share's interval, as `58 to 83 %`."""
-    if estimate.low is None or estimate.high is None:
-        return "no interval"
-    return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
-
-
-def measure_told(board: AnswerBoard) -> str:
+def measure_text(board: AnswerBoard) -> str:
     """Return what the board is ordered by, with its scale where that is not 0 to 1."""
     scale = "" if tuple(board.scale) == (0, 1) else f", {board.scale[0]:g} to {board.scale[1]:g}"
     return f"{board.measure}{scale}"
@@ -89,8 +76,7 @@ def measure_told(board: AnswerBoard) -> str:
 
 def columns(board: AnswerBoard) -> list[str]:
     """Return the measures beside the score that any cell has, in order."""
-    known = {name for row in board.standings for name in row.measures}
-    return [name for name in MEASURES if name in known]
+    return measures_in(MEASURES, (row.measures for row in board.standings))
 
 
 def by_condition(board: AnswerBoard) -> list[tuple[Condition, list[AnswerStanding]]]:
@@ -101,7 +87,7 @@ def by_condition(board: AnswerBoard) -> list[tuple[Condition, list[AnswerStandin
     return [(condition, rows) for condition, rows in groups.items() if rows]
 
 
-def missing_told(condition: Condition, board: AnswerBoard) -> str:
+def missing_text(condition: Condition, board: AnswerBoard) -> str:
     """Return the questions that a condition does not exist for; empty where it exists for all."""
     missing = board.missing.get(condition)
     if not missing:
@@ -111,122 +97,104 @@ def missing_told(condition: Condition, board: AnswerBoard) -> str:
     return f"asked {plural(asked, 'question')}; left out: {reasons}"
 
 
-def kinds_told(board: AnswerBoard) -> list[str]:
-    """Return what conditions cost, a sentence each."""
-    return [_kind_told(question, rows) for question, rows in contrasts_by_kind(board).items()]
-
-
-def _kind_told(question: str, rows: Sequence[Contrast]) -> str:
-    """Return what all models and prompts say to one question about conditions, in one sentence."""
-    if len(rows) == 1:
-        return f"{question} {contrast_told(rows[0])}."
-    shown = [one for one in rows if one.test.verdict != "cannot tell"]
-    told = [f"{_who(one)}: {_result(one, number(abs(one.test.difference.value)))}" for one in shown]
-    n_open = len(rows) - len(shown)
-    if n_open:
-        others = f"for {plural(n_open, 'other')} " if shown else ""
-        told.append(f"{others}no difference is shown")
-    said = "; ".join(told)
-    return f"{question} {said[0].upper() if not shown else said[0]}{said[1:]}."
+def kinds_text(board: AnswerBoard) -> list[str]:
+    """Return what conditions cost: a sentence for each kind of contrast, on all models and prompts."""
+    sentences = []
+    for question, contrasts in contrasts_by_kind(board).items():
+        if len(contrasts) == 1:
+            sentences.append(f"{question} {contrast_text(contrasts[0])}.")
+            continue
+        clear = [contrast for contrast in contrasts if contrast.test.verdict != "cannot tell"]
+        results = [
+            f"{_who(contrast)}: {_result(contrast, number(abs(contrast.test.difference.value)))}"
+            for contrast in clear
+        ]
+        n_open = len(contrasts) - len(clear)
+        if n_open:
+            others = f"for {plural(n_open, 'other')} " if clear else ""
+            results.append(f"{others}no difference is shown")
+        text = "; ".join(results)
+        sentences.append(f"{question} {text if clear else text[0].upper() + text[1:]}.")
+    return sentences
 
 
 def bests(board: AnswerBoard) -> list[str]:
     """Return the best cell of each condition, a sentence each."""
-    return [_best(condition, rows, board) for condition, rows in by_condition(board)]
+    return [f"{condition}: {_best(condition, rows, board)}." for condition, rows in by_condition(board)]
 
 
 def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoard) -> str:
     first = rows[0]
     if first.score is None:
-        return f"{condition}: no answer has a score of {board.measure}."
+        return f"no answer has a score of {board.measure}"
     value = f"{board.measure} {number(first.score.mean.value)} ({interval(first.score.mean)})"
     if len(rows) == 1:
-        own = "" if first.cell.label == condition else f"{first.cell.label} has "
-        return f"{condition}: {own}{value}."
+        return value if first.cell.label == condition else f"{first.cell.label} has {value}"
     n_worse = sum(row.verdict == "worse" for row in rows)
     n_stopped = sum(row.verdict == "stopped" for row in rows)
     means = [row.score.mean for row in rows if row.score]
-    if not n_worse and not n_stopped and len(means) > 1 and _same(means):
-        return f"{condition}: {_who_all(len(means), len(rows))} the same {board.measure} {_shared(means)}."
+    if not n_worse and not n_stopped and len(means) > 1 and _are_same(means):
+        every = "both cells" if len(means) == 2 else f"all {count(len(means))} cells"
+        have = "have" if len(means) == len(rows) else "with a score have"
+        intervals = {interval(mean) for mean in means}
+        shared = f" ({intervals.pop()})" if len(intervals) == 1 else ""
+        return f"{every} {have} the same {board.measure} {number(means[0].value)}{shared}"
     alike = [row.cell.label for row in rows if row.verdict == "not distinguishable"]
-    said = f"{condition}: {first.cell.label} has the highest {value}"
+    best = f"{first.cell.label} has the highest {value}"
     if not alike and n_worse == len(rows) - 1:
-        return f"{said}; {'the other is' if n_worse == 1 else 'all others are'} worse."
-    told = f"; no clear difference from {', '.join(alike)}" if alike else ""
+        return f"{best}; {'the other is' if n_worse == 1 else 'all others are'} worse"
+    open_ = f"; no clear difference from {', '.join(alike)}" if alike else ""
     worse = f"; {plural(n_worse, 'cell')} clearly worse" if n_worse else ""
     stopped = f"; {plural(n_stopped, 'cell')} stopped early" if n_stopped else ""
-    return f"{said}{told}{worse}{stopped}."
+    return f"{best}{open_}{worse}{stopped}"
 
 
-def _same(means: Sequence[Estimate]) -> bool:
-    return all(math.isclose(one.value, means[0].value, rel_tol=1e-9, abs_tol=1e-12) for one in means)
-
-
-def _who_all(n_scored: int, n: int) -> str:
-    """Return the subject of what all cells of a condition share, and `have`."""
-    every = "both cells" if n_scored == 2 else f"all {count(n_scored)} cells"
-    return f"{every} {'have' if n_scored == n else 'with a score have'}"
-
-
-def _shared(means: Sequence[Estimate]) -> str:
-    """Return a mean that several cells have, with the interval where they share that too."""
-    ends = {interval(one) for one in means}
-    return number(means[0].value) + (f" ({ends.pop()})" if len(ends) == 1 else "")
+def _are_same(means: Sequence[Estimate]) -> bool:
+    return all(math.isclose(mean.value, means[0].value, rel_tol=1e-9, abs_tol=1e-12) for mean in means)
 
 
 def contrasts_by_kind(board: AnswerBoard) -> dict[str, list[Contrast]]:
     """Return question -> its contrasts, those that are shown to differ first."""
-    found: dict[str, list[Contrast]] = {}
-    for one in board.contrasts:
-        found.setdefault(QUESTIONS[one.kind], []).append(one)
+    by_question: dict[str, list[Contrast]] = {}
+    for contrast in board.contrasts:
+        by_question.setdefault(QUESTIONS[contrast.kind], []).append(contrast)
     return {
-        question: sorted(rows, key=lambda one: one.test.verdict == "cannot tell")
-        for question, rows in found.items()
+        question: sorted(contrasts, key=lambda contrast: contrast.test.verdict == "cannot tell")
+        for question, contrasts in by_question.items()
     }
 
 
-def contrast_told(one: Contrast) -> str:
+def contrast_text(contrast: Contrast) -> str:
     """Return what two conditions make of a difference, with both means and the interval."""
-    first, second = (number(mean) for mean in one.test.means)
-    means = f"{first} {GIVEN[one.conditions[0]]}, {second} {GIVEN[one.conditions[1]]}"
-    difference = one.test.difference
+    first, second = (
+        f"{number(mean)} {GIVEN[condition]}"
+        for mean, condition in zip(contrast.test.means, contrast.conditions, strict=True)
+    )
+    difference = contrast.test.difference
     if difference.value == 0 and difference.low is None:
-        return f"{_who(one)}: the same on every question; {means}"
-    if one.test.verdict == "cannot tell":
+        return f"{_who(contrast)}: the same on every question; {first}, {second}"
+    if contrast.test.verdict == "cannot tell":
         gap = f"difference {number(difference.value)}, {interval(difference)}"
-        return f"{_who(one)}: cannot tell; {means} ({gap})"
-    size = with_ends(difference if difference.value >= 0 else negated(difference))
-    return f"{_who(one)}: {_result(one, size)}; {means}"
+        return f"{_who(contrast)}: cannot tell; {first}, {second} ({gap})"
+    return f"{_who(contrast)}: {_result(contrast, size(difference))}; {first}, {second}"
 
 
-def _result(one: Contrast, size: str) -> str:
-    return RESULTS[one.kind][one.test.verdict].format(d=size)
+def _result(contrast: Contrast, difference: str) -> str:
+    return RESULTS[contrast.kind][contrast.test.verdict].format(d=difference)
 
 
-def _who(one: Contrast) -> str:
-    return f"{short_model(one.model)} with {one.prompt}"
-
-
-def short_of_best(row: AnswerStanding) -> str:
-    """Return how far a cell is below the best of its condition, with the interval; empty for the best."""
-    if row.comparison is None:
-        return ""
-    return with_ends(row.comparison.difference)
+def _who(contrast: Contrast) -> str:
+    return f"{short_model(contrast.model)} with {contrast.prompt}"
 
 
 def ordered_by(board: AnswerBoard) -> str:
     """Return what decided for the order, and what the verdicts rest on."""
     asked = plural(board.n_questions, "question")
     unanswerable = f", {count(board.n_unanswerable)} of them unanswerable" if board.n_unanswerable else ""
-    said = f"Ordered by {measure_told(board)} within each condition; {asked}{unanswerable}."
-    return " ".join([said, *_families(board)])
-
-
-def _families(board: AnswerBoard) -> list[str]:
-    said = []
+    sentences = [f"Ordered by {measure_text(board)} within each condition; {asked}{unanswerable}."]
     for tests, what in (
         (board.comparisons, "of cells of one condition"),
-        ([one.test for one in board.contrasts], "that answer one question on conditions"),
+        ([contrast.test for contrast in board.contrasts], "that answer one question on conditions"),
     ):
         if tests:
             kinds = " or ".join(sorted({test.test for test in tests}))
@@ -234,11 +202,11 @@ def _families(board: AnswerBoard) -> list[str]:
             corrected = (
                 "One comparison" if most == 1 else f"Holm's correction over the {count(most)} comparisons"
             )
-            said.append(f"{corrected} {what} ({kinds} test).")
-    return said
+            sentences.append(f"{corrected} {what} ({kinds} test).")
+    return " ".join(sentences)
 
 
-def role_told(role: Role) -> str:
+def role_text(role: Role) -> str:
     """Return which judge says a thing, and what that judge is worth."""
     name = role.judge if role.judge == role.metric else f"{role.judge} ({role.metric})"
     if role.model == NO_MODEL:
@@ -254,47 +222,21 @@ def role_told(role: Role) -> str:
     return f"{name} by {role.model}, measured against people: {worth}"
 
 
-def roles_told(board: AnswerBoard) -> str:
+def roles_text(board: AnswerBoard) -> str:
     """Return the judge of each thing in one line."""
-    return ". ".join(f"{role.role.capitalize()}: {role_told(role)}" for role in board.roles) + "."
+    return ". ".join(f"{role.role.capitalize()}: {role_text(role)}" for role in board.roles) + "."
 
 
-def failures(row: AnswerStanding) -> str:
-    """Return what became of rows that should have a score and have none; empty where there is no such."""
-    told = {
-        role: statuses({status: n for status, n in counts.items() if status != "not_applicable"})
+def without_score(row: AnswerStanding, besides: Status | None = None) -> str:
+    """Return what became of rows without a score, by what was judged; empty where all have one.
+
+    besides: a status that is not counted, for a score is not to be expected.
+    """
+    of_role = {
+        role: statuses({status: n for status, n in counts.items() if status != besides})
         for role, counts in row.statuses.items()
     }
-    return "; ".join(f"{role}: {others}" for role, others in told.items() if others)
-
-
-def without_score(row: AnswerStanding) -> str:
-    """Return what became of rows without a score, by what was judged; empty where all have one."""
-    told = {role: statuses(counts) for role, counts in row.statuses.items()}
-    return "; ".join(f"{role}: {others}" for role, others in told.items() if others)
-
-
-def tokens_each(spent: AnswerSpent) -> str:
-    """Return the tokens of an answer, in and out."""
-    n = spent.n_answers
-    return f"{count(round(spent.input / n))} in, {count(round(spent.output / n))} out"
-
-
-def cost_each(spent: AnswerSpent) -> str:
-    """Return what a thousand answers cost; an unknown price is said to be unknown."""
-    return "unknown" if spent.usd_each is None else f"{usd(1000 * spent.usd_each)} for 1,000"
-
-
-def usd_for_1000(spent: AnswerSpent) -> str:
-    """Return what a thousand answers cost, for a narrow column."""
-    if spent.usd_each is None:
-        return "?"
-    return f"{1000 * spent.usd_each:.2f}"
-
-
-def time_told(times: Quantiles | None) -> str:
-    """Return the median time of an answer; empty where none was timed."""
-    return seconds(times.p50) if times else ""
+    return "; ".join(f"{role}: {others}" for role, others in of_role.items() if others)
 
 
 def tag_name(table: TagTable) -> str:
@@ -304,8 +246,8 @@ def tag_name(table: TagTable) -> str:
 
 def tag_measures(table: TagTable) -> list[str]:
     """Return the measures that any group of a tag has."""
-    known = {name for group in table.groups for means in group.cells.values() for name in means}
-    return [name for name in MEASURES if name in known and name != "unanswered"]
+    order = [name for name in MEASURES if name != "unanswered"]
+    return measures_in(order, (means for group in table.groups for means in group.cells.values()))
 
 
 STOPPED = (
@@ -318,16 +260,16 @@ def race_blocks(race: RaceReport) -> list[Block]:
     """Return how a race went, who was stopped and what that saved."""
     return [
         Heading("The race", anchor="race"),
-        Paragraph(race_told(race), tone="strong"),
-        Listing([stopped_told(one) for one in race.stopped]),
-        Paragraph(saved_told(race)),
+        Paragraph(race_text(race), tone="strong"),
+        Listing([stopped_text(cell) for cell in race.stopped]),
+        Paragraph(saved_text(race)),
         Paragraph(STOPPED, tone="muted", where="page"),
     ]
 
 
-def race_told(race: RaceReport) -> str:
+def race_text(race: RaceReport) -> str:
     """Return how a race ended: who stands, after how many questions, and how sure that is."""
-    given = f"{count(race.n_given)} of {plural(race.n_questions, 'question')}"
+    questions = f"{count(race.n_given)} of {plural(race.n_questions, 'question')}"
     rounds = plural(len(race.rounds), "round")
     sure = f"{100 * race.confidence:g} %"
     if not race.standing:
@@ -335,7 +277,7 @@ def race_told(race: RaceReport) -> str:
     if len(race.standing) == 1:
         alone = (
             f"Race under {race.condition}, by {race.measure}: {race.standing[0]} is the only one left after "
-            f"{given}"
+            f"{questions}"
         )
         lost = f"{', '.join(race.failed)} could not be asked, which says nothing about quality."
         if not race.stopped:
@@ -346,43 +288,44 @@ def race_told(race: RaceReport) -> str:
         )
     names = ", ".join(race.standing)
     return (
-        f"Race under {race.condition}, by {race.measure}: after {given}, in {rounds}, "
+        f"Race under {race.condition}, by {race.measure}: after {questions}, in {rounds}, "
         f"{len(race.standing)} cannot be told apart: {names}. With {sure} confidence the best is among them."
     )
 
 
-def stopped_told(one: StoppedConfiguration) -> str:
+def stopped_text(stopped: StoppedConfiguration) -> str:
     """Return when a configuration stopped, against whom, and beyond what doubt."""
-    left_out = f", {count(one.n_left_out)} without a score of both left out" if one.n_left_out else ""
+    left_out = f", {count(stopped.n_left_out)} without a score of both left out" if stopped.n_left_out else ""
     return (
-        f"{one.configuration} stopped after {plural(one.after, 'question')}: worse than {one.against} by "
-        f"{number(-one.difference)} ({number(-one.high)} to {number(-one.low)}) on "
-        f"{plural(one.n_pairs, 'question')}{left_out}. {doubt_told(one.doubt)}"
+        f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: worse than "
+        f"{stopped.against} by "
+        f"{number(-stopped.difference)} ({number(-stopped.high)} to {number(-stopped.low)}) on "
+        f"{plural(stopped.n_pairs, 'question')}{left_out}. {doubt_text(stopped.doubt)}"
     )
 
 
-def doubt_told(doubt: float) -> str:
+def doubt_text(doubt: float) -> str:
     """Return the chance of as much evidence against the best of all, as one time in so many."""
     often = "less than once in 1,000,000" if doubt < 1e-6 else f"at most once in {count(int(1 / doubt))}"
     return f"The best would be stopped by such evidence {often} races."
 
 
-def saved_told(race: RaceReport) -> str:
+def saved_text(race: RaceReport) -> str:
     """Return the calls and the money that were spent, and about what the whole grid would have taken."""
-    made = sum(one.calls for one in race.saved)
-    spared = sum(one.calls_spared for one in race.saved)
-    costs = [(one.usd, one.usd_spared) for one in race.saved]
+    made = sum(cell.calls for cell in race.saved)
+    spared = sum(cell.calls_spared for cell in race.saved)
+    costs = [(cell.usd, cell.usd_spared) for cell in race.saved]
     known = [(spent, saved) for spent, saved in costs if spent is not None and saved is not None]
-    n_rows = sum(one.n_given for one in race.saved)
-    n_all = sum(one.n_questions for one in race.saved)
+    n_rows = sum(cell.n_given for cell in race.saved)
+    n_all = sum(cell.n_questions for cell in race.saved)
     share = 1 - n_rows / n_all if n_all else 0.0
-    said = (
+    calls = (
         f"Given out: {count(n_rows)} of the {plural(n_all, 'question')} of all cells together, "
         f"{100 * share:.0f} % saved; "
         f"{plural(made, 'call')} of models, of answers and judgements, instead of about "
         f"{count(round(made + spared))}"
     )
     if len(known) < len(costs):
-        return f"{said}. What that saved in money is unknown: a model has no price."
+        return f"{calls}. What that saved in money is unknown: a model has no price."
     spent = sum(money for money, _ in known)
-    return f"{said}, and {usd(spent)} instead of about {usd(spent + sum(money for _, money in known))}."
+    return f"{calls}, and {usd(spent)} instead of about {usd(spent + sum(money for _, money in known))}."
