@@ -28,7 +28,7 @@ class Ranked(Protocol):
         """From 1, the best first."""
 
 
-RankedT = TypeVar("RankedT", bound=Ranked)
+PLACE: Made[Ranked] = ("#", lambda row: str(row.place))
 RowT = TypeVar("RowT")
 
 
@@ -37,14 +37,9 @@ def named(head: str, cell: Callable[[RowT], Cell | str]) -> Made[RowT]:
     return Column(head, text=True, short=""), cell
 
 
-def place_columns(head: str, cell: Callable[[RankedT], Cell | str]) -> tuple[Made[RankedT], Made[RankedT]]:
-    """Return the columns that the tables of a board begin with: the place, and what stands there."""
-    return ("#", lambda row: str(row.place)), named(head, cell)
-
-
-def verdict(place: BoardPlace) -> Cell:
+def verdict(standing: BoardPlace) -> Cell:
     """Return the cell of a verdict."""
-    return Cell(place, tone=TONES[place], short=MARKS[place])
+    return Cell(standing, tone=TONES[standing], short=MARKS[standing])
 
 
 def not_measured(failed: Iterable[LeftOutCell]) -> list[Block]:
@@ -111,8 +106,8 @@ def draw_times(points: Iterable[Priced], nothing: str) -> ScatterChart | None:
 
 def _draw(points: Iterable[Priced], decade: Callable[[int], str], nothing: str) -> ScatterChart | None:
     known = [
-        point(place, name, group, price, value)
-        for place, name, group, price, value in points
+        point(number, name, group, price, value)
+        for number, name, group, price, value in points
         if price is not None
     ]
     return draw_scatter(known, decade, nothing) if any(each.x for each in known) else None
@@ -150,7 +145,7 @@ def bench_report(
 ) -> ReportDocument:
     """Return the report of a bench. made: what models were asked; None: the calls, and what they cost."""
     calls = summary.calls
-    asked = made_of({}, calls) if made is None and calls else made or ()
+    calls_made = made_of({}, calls) if made is None and calls else made or ()
     return ReportDocument(
         title=summary.name,
         kind=kind,
@@ -158,7 +153,7 @@ def bench_report(
         version=summary.version,
         blocks=blocks,
         skip=skip,
-        made=[*summary.models.items(), *asked],
+        made=[*summary.models.items(), *calls_made],
         source=source,
         last=asked_line(calls) if calls else "",
     )

@@ -83,9 +83,9 @@ def make_board(board: BoardInput, *, seed: int = 0) -> AnswerBoard:
     standings, comparisons = _standings(cells, board, clusters, seed, proportion=proportion)
     missing: dict[Condition, dict[Missing, int]] = {}
     for condition in board.grid.conditions:
-        asked = [cell for cell in board.grid.cells if cell.condition == condition]
+        under = [cell for cell in board.grid.cells if cell.condition == condition]
         # Systems are asked all questions, whatever they need.
-        if not all(cell.is_system for cell in asked):
+        if not all(cell.is_system for cell in under):
             missing[condition] = missing_under(condition, board.questions, board.passages)
     return AnswerBoard(
         measure=lead.metric if lead else FAITHFUL_AND_ANSWERED,
@@ -159,8 +159,10 @@ def _standings(
                     file=board.files[cell.cell.name],
                 )
             )
-    place = {row.cell.name: row.place for row in standings}
-    every = [test if place[test.first] < place[test.second] else turned(test) for test in tests]
+    place_of_name = {row.cell.name: row.place for row in standings}
+    every = [
+        test if place_of_name[test.first] < place_of_name[test.second] else turned(test) for test in tests
+    ]
     return standings, every
 
 

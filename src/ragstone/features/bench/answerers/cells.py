@@ -76,7 +76,7 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
     return BenchInput(questions=questions, judges=alone, paired=paired)
 
 
-async def open_means(given: BenchInput, grid: AnswerGrid, session: Session) -> BenchMeans:
+async def open_means(bench_input: BenchInput, grid: AnswerGrid, session: Session) -> BenchMeans:
     """Return the corpus and what was found in it for every question.
 
     Raises DataError where there is no text to answer from, or no question has any condition of the grid.
@@ -86,13 +86,13 @@ async def open_means(given: BenchInput, grid: AnswerGrid, session: Session) -> B
         raise DataError("[documents] paths hold no text, so there is nothing to answer from.")
     own = {cell.condition for cell in grid.cells if not cell.is_system}
     passages = await gather_passages(
-        given.questions,
+        bench_input.questions,
         corpus,
         own,
         session,
         n_distractors=session.settings.bench.answerers.distractors,
     )
-    return BenchMeans(corpus=corpus, passages=passages, judges=given.judges)
+    return BenchMeans(corpus=corpus, passages=passages, judges=bench_input.judges)
 
 
 async def give_out(next_round: NextRound, means: BenchMeans, session: Session) -> AskedCells:
@@ -104,14 +104,14 @@ async def give_out(next_round: NextRound, means: BenchMeans, session: Session) -
     failed: list[LeftOutCell] = []
     number = 0
     while (now := next_round(number, rows)) is not None:
-        lost = {one.name for one in failed}
+        lost = {lost_cell.name for lost_cell in failed}
         cells = [cell for cell in now.cells if cell.name not in lost]
-        found = await judged_round(cells, now.questions, means, session)
-        failed += found.failed
-        for name, more in found.rows.items():
+        answered = await judged_round(cells, now.questions, means, session)
+        failed += answered.failed
+        for name, more in answered.rows.items():
             rows[name] = rows.get(name, AnswerRows()) + more
-        for one in found.failed:
-            rows.pop(one.name, None)
+        for lost_cell in answered.failed:
+            rows.pop(lost_cell.name, None)
         number += 1
     return AskedCells(rows=rows, failed=failed)
 
@@ -166,14 +166,14 @@ async def answers_of(
 def _by_model(
     cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
 ) -> AsyncIterator[Answer]:
-    given: dict[str, list[Context]] = {}
+    contexts_of: dict[str, list[Context]] = {}
     for question in questions:
-        found = contexts_under(cell.condition, question, means.passages)
-        if not isinstance(found, str):
-            given[question.id] = found
+        contexts = contexts_under(cell.condition, question, means.passages)
+        if not isinstance(contexts, str):
+            contexts_of[question.id] = contexts
     return answer_given(
-        [question for question in questions if question.id in given],
-        lambda question: given[question.id],
+        [question for question in questions if question.id in contexts_of],
+        lambda question: contexts_of[question.id],
         session,
         brought_by=cell.condition,
         model=cell.model,

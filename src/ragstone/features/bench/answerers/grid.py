@@ -75,12 +75,12 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
     grid, declared = plan_answerers(settings), settings.bench.answerers
     if declared.race:
         race_condition(grid)  # before anything is paid for
-    asked = read_input(settings, grid)
-    path, questions = answer_bench_folder(settings), asked.questions
+    bench_input = read_input(settings, grid)
+    path, questions = answer_bench_folder(settings), bench_input.questions
     async with open_bench(path, settings, _decisive(settings), options) as bench:
         write_rows(path / "questions.jsonl", questions, Question, force=True)
         session = bench.session
-        means = await open_means(asked, grid, session)
+        means = await open_means(bench_input, grid, session)
         cards = await cards_of_sheet(settings, means.judges, session)
         clusters, race = shared_documents(questions, means.passages.same), None
         if declared.race:
@@ -131,7 +131,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
             board=board,
             race=report,
             list_prices=calls.list_prices,
-            notes=bench_notes(board, asked, means),
+            notes=bench_notes(board, bench_input, means),
         )
         bench.finish(BENCH, summary, answer_bench_document(summary), models=models, judges=means.judges)
     return msgspec.structs.replace(summary, calls=calls)
@@ -168,7 +168,7 @@ FEW_QUESTIONS = 20
 SHOWN = 3
 
 
-def bench_notes(board: AnswerBoard, given: BenchInput, means: BenchMeans) -> list[str]:
+def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) -> list[str]:
     """Return the notes: few questions, documents that are missing, judges nobody has measured, rows lost."""
     notes = []
     if board.n_questions < FEW_QUESTIONS:
@@ -181,11 +181,11 @@ def bench_notes(board: AnswerBoard, given: BenchInput, means: BenchMeans) -> lis
             "No question can be answered: that they are refused is what tells the cells apart, and a judge "
             "that compares with a reference scores none of them."
         )
-    notes += _missing(missing_documents(given.questions, means.corpus.documents))
+    notes += _missing(missing_documents(bench_input.questions, means.corpus.documents))
     notes += _judges(board)
     notes += _failed(board)
-    if given.paired:
-        notes.append(f"Left out, for it compares two answers: {', '.join(given.paired)}.")
+    if bench_input.paired:
+        notes.append(f"Left out, for it compares two answers: {', '.join(bench_input.paired)}.")
     return notes
 
 
@@ -226,8 +226,8 @@ def _failed(board: AnswerBoard) -> list[str]:
     lost = {row.cell.name: row.spent.n_failed for row in board.standings if row.spent.n_failed}
     if not lost:
         return []
-    told = ", ".join(f"{name} {n}" for name, n in lost.items())
-    return [f"Answers that failed are in no mean, and are counted beside it: {told}."]
+    counts = ", ".join(f"{name} {n}" for name, n in lost.items())
+    return [f"Answers that failed are in no mean, and are counted beside it: {counts}."]
 
 
 SAMPLED = 200  # questions that are looked at in each cell; each stands for as many as were passed over
@@ -242,13 +242,13 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     grid = plan_answerers(settings)
     if settings.bench.answerers.race:
         race_condition(grid)
-    given = read_input(settings, grid)
+    bench_input = read_input(settings, grid)
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        questions = sample_of(given.questions, forecaster, SAMPLED)
+        questions = sample_of(bench_input.questions, forecaster, SAMPLED)
         if settings.bench.answerers.race:
             forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
-        sampled = msgspec.structs.replace(given, questions=questions)
+        sampled = msgspec.structs.replace(bench_input, questions=questions)
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []
         for cell in grid.cells:
@@ -260,13 +260,13 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
                     else row
                     for row in await answers_of(cell, questions, means, session)
                 ]
-        if any(judge.needs_model for judge in given.judges):
+        if any(judge.needs_model for judge in bench_input.judges):
             forecaster.assumptions[ASSUMPTION] = None
-        assumed = (judge.assumption for judge in given.judges if judge.assumption)
+        assumed = (judge.assumption for judge in bench_input.judges if judge.assumption)
         forecaster.assumptions |= dict.fromkeys(assumed)
-        async for _row in judge_rows(lambda: answers, given.judges, session, len(answers)):
+        async for _row in judge_rows(lambda: answers, bench_input.judges, session, len(answers)):
             pass
         forecaster.weight = 1.0
-        await cards_of_sheet(settings, given.judges, session)
+        await cards_of_sheet(settings, bench_input.judges, session)
 
     return forecast_of(settings, work)

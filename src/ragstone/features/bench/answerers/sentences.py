@@ -20,7 +20,6 @@ from ragstone.kernel.document.blocks import Block, Heading, Listing, Paragraph
 from ragstone.kernel.document.numbers import count, interval, number, usd
 from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.wording import plural, statuses
-from ragstone.kernel.statistics import Estimate
 
 MEASURES = (
     "answered",
@@ -92,9 +91,9 @@ def missing_text(condition: Condition, board: AnswerBoard) -> str:
     missing = board.missing.get(condition)
     if not missing:
         return ""
-    asked = board.n_questions - sum(missing.values())
+    n_asked = board.n_questions - sum(missing.values())
     reasons = ", ".join(f"{count(n)} {reason}" for reason, n in missing.items())
-    return f"asked {plural(asked, 'question')}; left out: {reasons}"
+    return f"asked {plural(n_asked, 'question')}; left out: {reasons}"
 
 
 def kinds_text(board: AnswerBoard) -> list[str]:
@@ -133,7 +132,8 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoa
     n_worse = sum(row.verdict == "worse" for row in rows)
     n_stopped = sum(row.verdict == "stopped" for row in rows)
     means = [row.score.mean for row in rows if row.score]
-    if not n_worse and not n_stopped and len(means) > 1 and _are_same(means):
+    same = all(math.isclose(mean.value, means[0].value, rel_tol=1e-9, abs_tol=1e-12) for mean in means)
+    if not n_worse and not n_stopped and len(means) > 1 and same:
         every = "both cells" if len(means) == 2 else f"all {count(len(means))} cells"
         have = "have" if len(means) == len(rows) else "with a score have"
         intervals = {interval(mean) for mean in means}
@@ -147,10 +147,6 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoa
     worse = f"; {plural(n_worse, 'cell')} clearly worse" if n_worse else ""
     stopped = f"; {plural(n_stopped, 'cell')} stopped early" if n_stopped else ""
     return f"{best}{open_}{worse}{stopped}"
-
-
-def _are_same(means: Sequence[Estimate]) -> bool:
-    return all(math.isclose(mean.value, means[0].value, rel_tol=1e-9, abs_tol=1e-12) for mean in means)
 
 
 def contrasts_by_kind(board: AnswerBoard) -> dict[str, list[Contrast]]:
@@ -189,9 +185,9 @@ def _who(contrast: Contrast) -> str:
 
 def ordered_by(board: AnswerBoard) -> str:
     """Return what decided for the order, and what the verdicts rest on."""
-    asked = plural(board.n_questions, "question")
+    questions = plural(board.n_questions, "question")
     unanswerable = f", {count(board.n_unanswerable)} of them unanswerable" if board.n_unanswerable else ""
-    sentences = [f"Ordered by {measure_text(board)} within each condition; {asked}{unanswerable}."]
+    sentences = [f"Ordered by {measure_text(board)} within each condition; {questions}{unanswerable}."]
     for tests, what in (
         (board.comparisons, "of cells of one condition"),
         ([contrast.test for contrast in board.contrasts], "that answer one question on conditions"),

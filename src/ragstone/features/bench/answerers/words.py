@@ -34,13 +34,13 @@ from ragstone.features.bench.answerers.values import (
 from ragstone.features.bench.judges.words import BENCH
 from ragstone.features.bench.words import (
     NOT_EQUAL,
+    PLACE,
     asked_text,
     bench_report,
     draw_costs,
     draw_times,
     named,
     not_measured,
-    place_columns,
     verdict,
 )
 from ragstone.kernel.config import Condition
@@ -145,11 +145,10 @@ def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
     )
 
 
-def _cell_label(row: AnswerStanding) -> Cell:
-    return Cell(row.cell.label, "system" if row.cell.is_system else "")
-
-
-PLACES: tuple[Made[AnswerStanding], ...] = place_columns("Cell", _cell_label)
+PLACES: tuple[Made[AnswerStanding], ...] = (
+    PLACE,
+    named("Cell", lambda row: Cell(row.cell.label, "system" if row.cell.is_system else "")),
+)
 
 
 def _table(
@@ -447,5 +446,5 @@ def totals(summary: AnswerBenchSummary) -> str:
     spent = [row.spent for row in summary.board.standings]
     total = sum_usd(each.cost_usd for each in spent)
     cost = "cost unknown: one model has no price" if total is None else usd(total)
-    asked = asked_text(spent, " for answers")
-    return f"{asked}, {cost}{listed(summary.list_prices)}; judges not included"
+    calls = asked_text(spent, " for answers")
+    return f"{calls}, {cost}{listed(summary.list_prices)}; judges not included"

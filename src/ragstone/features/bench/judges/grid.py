@@ -100,8 +100,8 @@ async def _bench(settings: Settings, options: BenchOptions) -> JudgeBenchSummary
         ]
         if not judged:
             raise DataError(f"no cell could be judged. {reasons_text(failed)}")
-        asked = (runs.cell.model for runs in judged if runs.cell.model != NO_MODEL)
-        calls, models = bench.session.calls(), await bench.session.models.identities(asked)
+        models_asked = (runs.cell.model for runs in judged if runs.cell.model != NO_MODEL)
+        calls, models = bench.session.calls(), await bench.session.models.identities(models_asked)
         board = make_board(judged, failed, sheet.labels, grid, declared, use_cases=use_cases, seed=seed)
         summary = JudgeBenchSummary(
             name=settings.run.name,

@@ -39,7 +39,7 @@ def read_use_cases(settings: Settings, metric: str, own: Path) -> list[UseCase]:
     metric.
     """
     folders = {name: settings.path(name).resolve() for name in settings.bench.judges.use_cases}
-    found = []
+    use_cases = []
     for name, folder in folders.items():
         if folder == own.resolve():
             raise ConfigError(
@@ -57,8 +57,8 @@ def read_use_cases(settings: Settings, metric: str, own: Path) -> list[UseCase]:
                 f"[bench.judges] use_cases: {name} measures {board.metric}, and this bench {metric}: their "
                 "conclusions are on different things. Leave it out, or set metric."
             )
-        found.append(UseCase(name=folder.name, board=board, sheet=_sheet(folder, board)))
-    return found
+        use_cases.append(UseCase(name=folder.name, board=board, sheet=_sheet(folder, board)))
+    return use_cases
 
 
 def _sheet(folder: Path, board: JudgeBoard) -> JudgedSheet:

@@ -1,6 +1,7 @@
 """A bench of judges: what bench.json holds, and its report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from ragstone.features.bench.judges.values import (
 from ragstone.features.bench.suite.cards import SuiteCard
 from ragstone.features.bench.words import (
     NOT_EQUAL,
+    PLACE,
     asked_text,
     bench_report,
     draw_costs,
@@ -30,7 +32,6 @@ from ragstone.features.bench.words import (
     measures_in,
     named,
     not_measured,
-    place_columns,
     size,
     verdict,
 )
@@ -58,7 +59,6 @@ from ragstone.kernel.llm.account import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed, plural, statuses, with_left_out
-from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 
 BENCH = "bench.json"
@@ -133,15 +133,12 @@ def judge_bench_document(summary: JudgeBenchSummary) -> ReportDocument:
     )
 
 
-def _agreement(row: JudgeStanding) -> Mapping[str, Estimate]:
-    return row.agreement
-
-
-def _cell_name(row: JudgeStanding) -> Cell:
-    return Cell(row.cell.name, "no model" if row.cell.model == NO_MODEL else "")
-
-
-PLACES: tuple[Made[JudgeStanding], ...] = place_columns("Judge and model", _cell_name)
+PLACES: tuple[Made[JudgeStanding], ...] = (
+    PLACE,
+    named(
+        "Judge and model", lambda row: Cell(row.cell.name, "no model" if row.cell.model == NO_MODEL else "")
+    ),
+)
 
 
 def _standings(board: JudgeBoard) -> list[Block]:
@@ -180,7 +177,7 @@ def _standings(board: JudgeBoard) -> list[Block]:
     board_table = table_of("Leaderboard", board.standings, heads)
     if not names:
         return [board_table]
-    every: list[Made[JudgeStanding]] = [*PLACES, *means(names, _agreement)]
+    every: list[Made[JudgeStanding]] = [*PLACES, *means(names, attrgetter("agreement"))]
     measured = [row for row in board.standings if row.file]
     caption = "Other measures, in the same order"
     return [board_table, table_of(caption, measured, every, caption=caption, where="page")]

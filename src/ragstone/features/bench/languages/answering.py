@@ -71,38 +71,40 @@ async def answer_both(
     is made, for a true/false question whose reference is neither.
     """
     settings = session.settings
-    asked = [
+    questions = [
         question
         for lang, some in by_lang(rows.questions).items()
         if lang in rows.langs
         for question in some[: settings.answer.limit]
     ]
-    for question in asked:
+    for question in questions:
         if question.kind == "true_false" and question.reference:
             reference_truth(question)
     texts = {chunk.id: chunk for chunk in chunks}
     documents = {document.id: document for document in rows.documents}
     answered = []
     temperatures: list[float | None] = [*map(float, settings.bench.languages.temperatures)]
-    for (told, prompt), temperature, (retriever, of_index) in product(
+    for (prompt_name, prompt), temperature, (retriever, of_index) in product(
         study_prompts(settings).items(), dict.fromkeys(temperatures or [None]), indexes.items()
     ):
-        arm = StudyArm(retriever=retriever, prompt=told, temperature=temperature)
-        for index, rankings in ((OWN, own_rankings(of_index, asked)), (ALL, of_index[ALL])):
-            found = {ranking.question_id: ranking for ranking in rankings}
-            contexts = {question.id: contexts_of(found[question.id], texts, documents) for question in asked}
-            answers = await _answers(asked, contexts, index, arm, prompt, session)
+        arm = StudyArm(retriever=retriever, prompt=prompt_name, temperature=temperature)
+        for index, rankings in ((OWN, own_rankings(of_index, questions)), (ALL, of_index[ALL])):
+            ranking_of = {ranking.question_id: ranking for ranking in rankings}
+            contexts = {
+                question.id: contexts_of(ranking_of[question.id], texts, documents) for question in questions
+            }
+            answers = await _answers(questions, contexts, index, arm, prompt, session)
             judged = {
                 row.question_id: row
                 async for row in judge_rows(lambda answers=answers: answers, load_judges(JUDGES), session)  # type: ignore[misc]
             }
-            right = _scored_right(asked, answers, judged)
+            right = _scored_right(questions, answers, judged)
             answered.append(AnswersOfIndex(arm=arm, index=index, answers=answers, right=right))
     return answered
 
 
 async def _answers(
-    asked: Sequence[Question],
+    questions: Sequence[Question],
     contexts: Mapping[str, list[Context]],
     index: str,
     arm: StudyArm,
@@ -111,10 +113,10 @@ async def _answers(
 ) -> list[Answer]:
     """Return the answers in the order of the questions. prompt: None for that of each question's kind."""
     by_prompt: dict[str, list[Question]] = {}
-    for question in asked:
+    for question in questions:
         of_kind = STATEMENTS if question.kind == "true_false" else session.settings.answer.prompt
         by_prompt.setdefault(prompt or of_kind, []).append(question)
-    found: dict[str, Answer] = {}
+    answer_of: dict[str, Answer] = {}
     for name, some in by_prompt.items():
         made = answer_given(
             some,
@@ -126,18 +128,18 @@ async def _answers(
         )
         async for answer in made:
             at = "" if arm.temperature is None else f"/temperature {arm.axes['temperature']}"
-            found[answer.question_id] = msgspec.structs.replace(answer, system=answer.system + at)
-    return [found[question.id] for question in asked]
+            answer_of[answer.question_id] = msgspec.structs.replace(answer, system=answer.system + at)
+    return [answer_of[question.id] for question in questions]
 
 
 def _scored_right(
-    asked: Sequence[Question], answers: Sequence[Answer], judged: Mapping[str, Judgement]
+    questions: Sequence[Question], answers: Sequence[Answer], judged: Mapping[str, Judgement]
 ) -> dict[str, bool]:
-    found = {
+    verdicts = {
         question.id: is_right(question, answer, judged.get(question.id))
-        for question, answer in zip(asked, answers, strict=True)
+        for question, answer in zip(questions, answers, strict=True)
     }
-    return {name: right for name, right in found.items() if right is not None}
+    return {name: right for name, right in verdicts.items() if right is not None}
 
 
 def is_right(question: Question, answer: Answer, judgement: Judgement | None) -> bool | None:
@@ -156,13 +158,13 @@ def is_right(question: Question, answer: Answer, judgement: Judgement | None) ->
 
 def reference_truth(question: Question) -> bool:
     """Return what the reference of a true/false question says. Raises DataError if it says neither."""
-    said = {says_true(text) for text in references(question)}
-    if len(said) != 1 or None in said:
+    truths = {says_true(text) for text in references(question)}
+    if len(truths) != 1 or None in truths:
         raise DataError(
             f"question {question.id!r} is of kind true_false, but its reference is {question.reference!r}. "
             "Give `True` or `False`."
         )
-    return bool(said.pop())
+    return bool(truths.pop())
 
 
 Pair = tuple[AnswersOfIndex, AnswersOfIndex]
@@ -171,8 +173,8 @@ Pair = tuple[AnswersOfIndex, AnswersOfIndex]
 def pairs_of(answered: Iterable[AnswersOfIndex]) -> list[Pair]:
     """Return the answers of each arm from the own language's index, and from that of all."""
     by_arm: dict[StudyArm, dict[str, AnswersOfIndex]] = {}
-    for one in answered:
-        by_arm.setdefault(one.arm, {})[one.index] = one
+    for answers in answered:
+        by_arm.setdefault(answers.arm, {})[answers.index] = answers
     return [(of_index[OWN], of_index[ALL]) for of_index in by_arm.values()]
 
 
@@ -199,8 +201,8 @@ def accuracy_verdicts(
     for own, together in pairs_of(answered):
         for lang, some in _both_scored((own, together), questions).items():
             values = {
-                name: {question.id: float(one.right[question.id]) for question in some}
-                for name, one in ((ALL, together), (OWN, own))
+                name: {question.id: float(answers.right[question.id]) for question in some}
+                for name, answers in ((ALL, together), (OWN, own))
             }
             queries = measured_values(values, shared, ACCURACY)
             verdicts.append(verdict_of(own.arm, lang, queries, ACCURACY, seed))
@@ -234,21 +236,21 @@ def language_overlaps(
     ]
 
 
-def answering_cost(one: AnswersOfIndex, questions: Mapping[str, Question]) -> AnsweringCost:
+def answering_cost(answers_of_index: AnswersOfIndex, questions: Mapping[str, Question]) -> AnsweringCost:
     """Return what the answers cost, and how many could not be scored."""
-    costs = [answer.cost_usd for answer in one.answers if answer.error is None]
+    costs = [answer.cost_usd for answer in answers_of_index.answers if answer.error is None]
     known = [cost for cost in costs if cost is not None]
-    asked = [(questions[answer.question_id], answer) for answer in one.answers]
+    answered = [(questions[answer.question_id], answer) for answer in answers_of_index.answers]
     return AnsweringCost(
-        **msgspec.structs.asdict(one.arm),
-        index=one.index,
-        n_answers=len(one.answers),
-        n_unscored=len(one.answers) - len(one.right),
+        **msgspec.structs.asdict(answers_of_index.arm),
+        index=answers_of_index.index,
+        n_answers=len(answers_of_index.answers),
+        n_unscored=len(answers_of_index.answers) - len(answers_of_index.right),
         n_neither=sum(
             question.kind == "true_false"
             and answer.error is None
             and says_true(answer.answer, question.question) is None
-            for question, answer in asked
+            for question, answer in answered
         ),
         usd=sum(known) if len(known) == len(costs) else None,
     )
@@ -259,20 +261,22 @@ def statement_counts(
 ) -> list[StatementCounts]:
     """Return how many statements were called true, false or neither: of each arm and index, by language."""
     counts = []
-    for one in answered:
-        scored = {answer.question_id: answer for answer in one.answers if answer.question_id in one.right}
+    for answers in answered:
+        scored = {
+            answer.question_id: answer for answer in answers.answers if answer.question_id in answers.right
+        }
         statements = [questions[name] for name in scored if questions[name].kind == "true_false"]
         for lang, some in groups(statements).items():
-            said = Counter(what_is_said(scored[each.id].answer, each.question) for each in some)
+            counts_said = Counter(what_is_said(scored[each.id].answer, each.question) for each in some)
             counts.append(
                 StatementCounts(
-                    **msgspec.structs.asdict(one.arm),
+                    **msgspec.structs.asdict(answers.arm),
                     lang=lang,
-                    index=one.index,
-                    n_true=said["true"],
-                    n_false=said["false"],
-                    n_neither=said["neither"],
-                    n_right=sum(one.right[each.id] for each in some),
+                    index=answers.index,
+                    n_true=counts_said["true"],
+                    n_false=counts_said["false"],
+                    n_neither=counts_said["neither"],
+                    n_right=sum(answers.right[each.id] for each in some),
                 )
             )
     return counts
@@ -286,11 +290,11 @@ def wrong_answers(
     lang_of: document id -> its language.
     """
 
-    def side(one: AnswersOfIndex, answer: Answer, question: Question) -> IndexAnswer:
+    def side(index: AnswersOfIndex, answer: Answer, question: Question) -> IndexAnswer:
         documents = given_documents(answer.contexts or (), relevant_documents(question), same, lang_of)
         return IndexAnswer(
             answer=answer.answer,
-            right=one.right.get(question.id),
+            right=index.right.get(question.id),
             found=any(document.copy for document in documents),
             documents=documents,
         )
@@ -299,8 +303,8 @@ def wrong_answers(
     wrong = []
     for answers in zip(own.answers, together.answers, strict=True):
         question = questions[answers[0].question_id]
-        sides = [side(one, answer, question) for one, answer in zip(pair, answers, strict=True)]
-        if any(one.right is False for one in sides):
+        sides = [side(index, answer, question) for index, answer in zip(pair, answers, strict=True)]
+        if any(each.right is False for each in sides):
             wrong.append(
                 WrongAnswer(
                     **msgspec.structs.asdict(own.arm),

@@ -55,7 +55,7 @@ def with_similarities(settings: Settings) -> Settings:
     names = [
         each
         for name in dict.fromkeys(study.retrievers)
-        for each in ([one for one in declared if one.rpartition(BY)[0] == name] or [name])
+        for each in ([variant for variant in declared if variant.rpartition(BY)[0] == name] or [name])
     ]
     chosen = choose(settings, "bench", languages=msgspec.structs.replace(study, retrievers=names))
     return msgspec.structs.replace(chosen, retrievers={**settings.retrievers, **declared})
@@ -99,7 +99,9 @@ def axis_verdicts(
             for value, some in by_value.items()
         }
         queries = measured_values(means, shared, measure)
-        estimates = {value: mean_measures(one, seed=seed).measures[measure] for value, one in queries.items()}
+        estimates = {
+            value: mean_measures(measured, seed=seed).measures[measure] for value, measured in queries.items()
+        }
         against = next(iter(by_value))
         verdicts += [
             AxisVerdict(

@@ -59,35 +59,36 @@ def read_study_rows(settings: Settings) -> StudyRows:
     documents, n_documents = _documents_with_lang(corpus.documents)
     same = same_documents(documents, key)
     documents = _in_chosen_langs(documents, settings.bench.languages.langs)
-    found = {document.id: document.lang or "" for document in documents}
+    lang_of = {document.id: document.lang or "" for document in documents}
     questions, n_questions = _questions_with_lang(
-        list(read_rows(settings.path(path), Question)), {d.id: d.lang or "" for d in corpus.documents} | found
+        list(read_rows(settings.path(path), Question)),
+        {d.id: d.lang or "" for d in corpus.documents} | lang_of,
     )
     chosen = settings.bench.languages.langs
     questions = [question for question in questions if chosen is None or question.lang in chosen]
     questions = _first_of_each(questions, settings.questions.limit)
-    _check_rows(questions, set(found.values()), str(settings.path(path)))
+    _check_rows(questions, set(lang_of.values()), str(settings.path(path)))
     return StudyRows(
         documents=documents,
         questions=questions,
         skipped=corpus.skipped,
-        same={name: first for name, first in same.items() if name in found},
+        same={name: first for name, first in same.items() if name in lang_of},
         n_detected=n_documents + n_questions,
     )
 
 
 def _documents_with_lang(documents: Sequence[Document]) -> tuple[list[Document], int]:
-    given = [
+    with_lang = [
         document if document.lang else msgspec.structs.replace(document, lang=detect_language(document.text))
         for document in documents
     ]
-    unknown = [document.id for document in given if not document.lang]
+    unknown = [document.id for document in with_lang if not document.lang]
     if unknown:
         raise DataError(
             f"{len(unknown)} documents do not say their language, and it cannot be detected: "
             f"{', '.join(unknown[:SHOWN])}. Give them the field `lang`, or leave them out."
         )
-    return given, sum(not document.lang for document in documents)
+    return with_lang, sum(not document.lang for document in documents)
 
 
 def _in_chosen_langs(documents: Sequence[Document], langs: Sequence[str] | None) -> list[Document]:
@@ -107,7 +108,7 @@ def _in_chosen_langs(documents: Sequence[Document], langs: Sequence[str] | None)
 def _questions_with_lang(
     questions: Sequence[Question], lang_of: Mapping[str, str]
 ) -> tuple[list[Question], int]:
-    given: list[Question] = []
+    with_lang: list[Question] = []
     n_detected = 0
     for question in questions:
         lang = question.lang
@@ -120,29 +121,29 @@ def _questions_with_lang(
                 f"question {question.id!r} does not say its language, and it cannot be detected. "
                 "Give it the field `lang`."
             )
-        given.append(msgspec.structs.replace(question, lang=lang))
-    return given, n_detected
+        with_lang.append(msgspec.structs.replace(question, lang=lang))
+    return with_lang, n_detected
 
 
 def _first_of_each(questions: Sequence[Question], limit: int | None) -> list[Question]:
     seen: Counter[str] = Counter()
-    kept = []
+    first = []
     for question in questions:
         seen[question.lang or ""] += 1
         if limit is None or seen[question.lang or ""] <= limit:
-            kept.append(question)
-    return kept
+            first.append(question)
+    return first
 
 
-def _check_rows(questions: Sequence[Question], langs: set[str], place: str) -> None:
+def _check_rows(questions: Sequence[Question], langs: set[str], path: str) -> None:
     if not any(q.answerable is not False and relevant_documents(q) for q in questions):
         raise DataError(
-            f"{place}: no question names the documents that hold its answer, so nothing can be measured. "
+            f"{path}: no question names the documents that hold its answer, so nothing can be measured. "
             "Give them as document_ids, or as evidence."
         )
     if not any(question.lang in langs for question in questions):
-        asked = sorted({question.lang or "" for question in questions})
+        langs_asked = sorted({question.lang or "" for question in questions})
         raise DataError(
-            f"{place}: the questions are in {', '.join(asked)}, and no document is: "
+            f"{path}: the questions are in {', '.join(langs_asked)}, and no document is: "
             f"the documents are in {', '.join(sorted(langs))}."
         )

@@ -159,7 +159,7 @@ async def search_all(
     parts = {lang: [chunk for chunk in chunks if lang_of[chunk.document_id] == lang] for lang in rows.langs}
     parts[ALL] = list(chunks)
     deps = _without_lang(retriever_deps(session, rows.documents))
-    found: dict[str, Indexes] = {}
+    indexes_of: dict[str, Indexes] = {}
     failed: list[LeftOutCell] = []
     retrievers = list(dict.fromkeys(settings.bench.languages.retrievers))
     with session.progress("search", len(retrievers) * len(parts), session.state) as advance:
@@ -175,20 +175,20 @@ async def search_all(
         for name in retrievers:
             indexes = await attempt(name, search_each(name), failed)
             if indexes is not None:
-                found[name] = indexes
-    if not found:
+                indexes_of[name] = indexes
+    if not indexes_of:
         raise DataError(f"no retriever could be measured. {reasons_text(failed)}")
-    return found, [FailedRetriever(retriever=cell.name, reason=cell.reason) for cell in failed]
+    return indexes_of, [FailedRetriever(retriever=cell.name, reason=cell.reason) for cell in failed]
 
 
 def _without_lang(deps: RetrieverDeps) -> RetrieverDeps:
     """Return deps whose filter lets every language through: which index has it is what is studied."""
-    kept = deps.filter
+    chosen = deps.filter
     return msgspec.structs.replace(
         deps,
         filter=ChunkFilter(
-            where={key: value for key, value in kept.where.items() if key != "lang"},
-            match=tuple(key for key in kept.match if key != "lang"),
+            where={key: value for key, value in chosen.where.items() if key != "lang"},
+            match=tuple(key for key in chosen.match if key != "lang"),
         ),
     )
 
@@ -206,7 +206,11 @@ def _summarise(
     by_id = {question.id: question for question in rows.questions}
     scored = (answered, rows.questions, rows.same)
     shared = shared_of(rows.questions, rows.same)
-    ranked, said = _ranked_cells(settings, rows, indexes), _answered_cells(settings, answered)
+    ranked = _ranked_cells(settings, rows, indexes)
+    right = [
+        (similarity_of(answers.arm.retriever, settings) | answers.arm.axes, answers.right)  # True is 1
+        for answers in answered
+    ]
     return StudySummary(
         name=settings.run.name,
         version=__version__,
@@ -229,12 +233,12 @@ def _summarise(
         axes=corrected(
             [
                 *axis_verdicts(ranked, shared, MEASURE, seed=seed),
-                *axis_verdicts(said, shared, ACCURACY, seed=seed),
+                *axis_verdicts(right, shared, ACCURACY, seed=seed),
             ]
         ),
         overlaps=language_overlaps(*scored, seed=seed),
         statements=statement_counts(answered, by_id),
-        costs=[answering_cost(one, by_id) for one in answered],
+        costs=[answering_cost(answers, by_id) for answers in answered],
         wrong=wrong[:SHOWN_WRONG],
         n_wrong=len(wrong),
         unanswered=None if answered else UNANSWERED,
@@ -245,19 +249,12 @@ def _summarise(
 
 def _ranked_cells(settings: Settings, rows: StudyRows, indexes_of: Mapping[str, Indexes]) -> list[AxisCell]:
     """Return MRR of the questions that have an index of their own, from that and from that of all."""
-    asked = [question for question in rows.questions if question.lang in rows.langs]
+    questions = [question for question in rows.questions if question.lang in rows.langs]
     return [
-        (axes, measured(rankings, asked, settings.bench.languages.k, rows.same).values[MEASURE])
+        (axes, measured(rankings, questions, settings.bench.languages.k, rows.same).values[MEASURE])
         for name, indexes in indexes_of.items()
         if (axes := similarity_of(name, settings))
-        for rankings in (own_rankings(indexes, asked), indexes[ALL])
-    ]
-
-
-def _answered_cells(settings: Settings, answered: Sequence[AnswersOfIndex]) -> list[AxisCell]:
-    return [
-        (similarity_of(one.arm.retriever, settings) | one.arm.axes, one.right)  # True is 1
-        for one in answered
+        for rankings in (own_rankings(indexes, questions), indexes[ALL])
     ]
 
 
@@ -298,7 +295,12 @@ def forecast_study(settings: Settings) -> Forecast:
     settings, rows = _read(settings)
 
     async def work(session: Session, _forecaster: Forecaster) -> None:
-        if not settings.answer.model and not _study_embeds(settings):
+        # An embedder at an endpoint is asked, as far as the settings name it.
+        named = [settings.retrieve.embedder, settings.chunk.embedder]
+        named += [getattr(each, "embedder", None) or "" for each in settings.retrievers.values()]
+        retrievers = settings.bench.languages.retrievers
+        asks = any(asks_a_model(name, settings.retrievers) for name in retrievers)
+        if not (settings.answer.model or asks or any(map(is_paid, named))):
             return
         chunks = list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
         indexes, _ = await search_all(rows, chunks, session)
@@ -306,11 +308,3 @@ def forecast_study(settings: Settings) -> Forecast:
             await answer_both(indexes, rows, chunks, session)
 
     return forecast_of(settings, work)
-
-
-def _study_embeds(settings: Settings) -> bool:
-    """Return whether an embedder is at an endpoint, as far as the settings name it."""
-    named = [settings.retrieve.embedder, settings.chunk.embedder]
-    named += [getattr(one, "embedder", None) or "" for one in settings.retrievers.values()]
-    asking = any(asks_a_model(name, settings.retrievers) for name in settings.bench.languages.retrievers)
-    return asking or any(is_paid(name) for name in named)

@@ -39,9 +39,9 @@ def language_cells(
     lang_of: document id -> its language.
     """
     cells = []
-    for lang, asked in by_lang(questions).items():
+    for lang, of_lang in by_lang(questions).items():
         for index, rankings in indexes.items():
-            queries = measured(rankings, asked, k, same)
+            queries = measured(rankings, of_lang, k, same)
             means = mean_measures(queries, seed=seed)
             cells.append(
                 LanguageCell(
@@ -49,7 +49,7 @@ def language_cells(
                     lang=lang,
                     index=index,
                     n_questions=means.n_questions,
-                    n_absent=_n_absent(asked, queries, index, same, lang_of),
+                    n_absent=_n_absent(of_lang, queries, index, same, lang_of),
                     measures=means.measures,
                 )
             )
@@ -71,9 +71,9 @@ def language_verdicts(
     """
     verdicts = []
     for retriever, indexes in indexes_of.items():
-        asked = [question for question in questions if question.lang in indexes]
-        own = own_rankings(indexes, asked)
-        for lang, some in groups(asked).items():
+        with_index = [question for question in questions if question.lang in indexes]
+        own = own_rankings(indexes, with_index)
+        for lang, some in groups(with_index).items():
             queries = {
                 ALL: measured(indexes[ALL], some, k, same),
                 OWN: measured(own, some, k, same),
@@ -111,10 +111,10 @@ VerdictT = TypeVar("VerdictT", LanguageVerdict, AxisVerdict)
 
 def corrected(verdicts: Sequence[VerdictT]) -> list[VerdictT]:
     """Return the verdicts with Holm's correction over all of them."""
-    comparisons = as_family([one.comparison for one in verdicts])
+    comparisons = as_family([verdict.comparison for verdict in verdicts])
     return [
-        msgspec.structs.replace(one, comparison=comparison)
-        for one, comparison in zip(verdicts, comparisons, strict=True)
+        msgspec.structs.replace(verdict, comparison=comparison)
+        for verdict, comparison in zip(verdicts, comparisons, strict=True)
     ]
 
 
@@ -126,16 +126,16 @@ def own_rankings(indexes: Indexes, questions: Iterable[Question]) -> list[Rankin
 
 def by_lang(questions: Iterable[Question]) -> dict[str, list[Question]]:
     """Return language -> questions in it, languages in order of appearance."""
-    found: dict[str, list[Question]] = {}
+    by_language: dict[str, list[Question]] = {}
     for question in questions:
-        found.setdefault(question.lang or "", []).append(question)
-    return found
+        by_language.setdefault(question.lang or "", []).append(question)
+    return by_language
 
 
 def groups(questions: Sequence[Question]) -> dict[str, list[Question]]:
     """Return the questions by language and, where there are several languages, all of them as ALL."""
-    found = by_lang(questions)
-    return {**found, ALL: list(questions)} if len(found) > 1 else found
+    by_language = by_lang(questions)
+    return {**by_language, ALL: list(questions)} if len(by_language) > 1 else by_language
 
 
 def measured(
@@ -145,9 +145,9 @@ def measured(
     names = {question.id for question in questions}
     rows = [row for row in rankings if row.question_id in names]
     queries = measure_cut(rows, questions, k, same, {}, ks=(1,))
-    shown = {"recall@1", f"recall@{k}", MEASURE}
+    names_of_study = {"recall@1", f"recall@{k}", MEASURE}
     return msgspec.structs.replace(
-        queries, values={name: queries.values[name] for name in queries.values if name in shown}
+        queries, values={name: queries.values[name] for name in queries.values if name in names_of_study}
     )
 
 

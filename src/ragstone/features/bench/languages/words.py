@@ -127,7 +127,7 @@ def study_document(study: StudySummary) -> ReportDocument:
             *([] if study.accuracy else [Paragraph(study.unanswered or NOTHING_SCORED, prose=True)]),
             Notes(
                 items=[
-                    *(f"{one.retriever} was not measured: {one.reason}" for one in study.failed),
+                    *(f"{lost.retriever} was not measured: {lost.reason}" for lost in study.failed),
                     *study.notes,
                 ]
             ),
@@ -156,7 +156,7 @@ def _by_lang(counts: Mapping[str, int]) -> str:
 
 
 def _outcomes(verdicts: Sequence[LanguageVerdict], what: str) -> list[Block]:
-    return [Paragraph(said, tone="outcome") for said in answers_of(verdicts, what)]
+    return [Paragraph(sentence, tone="outcome") for sentence in answers_of(verdicts, what)]
 
 
 def _accuracy(study: StudySummary) -> list[Block]:
@@ -166,7 +166,7 @@ def _accuracy(study: StudySummary) -> list[Block]:
         Heading("All languages against the question's own: right answers", anchor="accuracy"),
         Paragraph(SCORED, tone="lead", where="page"),
         *_verdicts(study.accuracy, "right", "Verdicts on answers"),
-        Pairs([(f"{one.arm}, {one.index}", cost_told(one)) for one in study.costs]),
+        Pairs([(f"{cost.arm}, {cost.index}", cost_text(cost)) for cost in study.costs]),
         *_statements(study.statements),
     ]
 
@@ -176,14 +176,14 @@ def _statements(counts: Sequence[StatementCounts]) -> list[Block]:
     if not counts:
         return []
     columns: list[Made[StatementCounts]] = [
-        (Column("Retriever", text=True, short=""), lambda one: one.arm),
-        (Column("Statements in", text=True, short="statements"), lambda one: one.lang),
-        (Column("Index", text=True, short="index"), lambda one: one.index),
-        (Column("True", short="true"), lambda one: count(one.n_true)),
-        (Column("False", short="false"), lambda one: count(one.n_false)),
-        (Column("Neither", short="neither"), lambda one: count(one.n_neither)),
-        (Column("Accuracy", short="accuracy"), lambda one: number(one.n_right / one.n)),
-        ("n", lambda one: count(one.n)),
+        (Column("Retriever", text=True, short=""), lambda row: row.arm),
+        (Column("Statements in", text=True, short="statements"), lambda row: row.lang),
+        (Column("Index", text=True, short="index"), lambda row: row.index),
+        (Column("True", short="true"), lambda row: count(row.n_true)),
+        (Column("False", short="false"), lambda row: count(row.n_false)),
+        (Column("Neither", short="neither"), lambda row: count(row.n_neither)),
+        (Column("Accuracy", short="accuracy"), lambda row: number(row.n_right / row.n)),
+        ("n", lambda row: count(row.n)),
     ]
     return [
         Heading("What the answers say of statements", anchor="statements"),
@@ -197,11 +197,11 @@ def _axes(verdicts: Sequence[AxisVerdict]) -> list[Block]:
     if not verdicts:
         return []
     columns: list[Made[AxisVerdict]] = [
-        (Column("Against the first", text=True, short=""), lambda one: f"{one.axis} {one.value}"),
-        (Column("First", text=True, short="first"), lambda one: one.against),
-        (Column("By", text=True, short="by"), lambda one: one.comparison.measure),
-        (Column("First: mean", short="first mean"), lambda one: estimated(one.baseline)),
-        (Column("Mean", short="mean"), lambda one: estimated(one.mean)),
+        (Column("Against the first", text=True, short=""), lambda verdict: f"{verdict.axis} {verdict.value}"),
+        (Column("First", text=True, short="first"), lambda verdict: verdict.against),
+        (Column("By", text=True, short="by"), lambda verdict: verdict.comparison.measure),
+        (Column("First: mean", short="first mean"), lambda verdict: estimated(verdict.baseline)),
+        (Column("Mean", short="mean"), lambda verdict: estimated(verdict.mean)),
         *_compared("Verdict", ""),
     ]
     return [
@@ -217,19 +217,19 @@ def _compared(verdict: str, short: str) -> list[Made[LanguageVerdict | AxisVerdi
         (Column("Difference", short="difference"), difference),
         (
             Column(verdict, text=True, short=short),
-            lambda one: Cell(one.comparison.verdict, tone=TONES[one.comparison.verdict]),
+            lambda row: Cell(row.comparison.verdict, tone=TONES[row.comparison.verdict]),
         ),
         (Column("p, corrected", short="p"), probability),
-        ("n", lambda one: count(one.comparison.n)),
+        ("n", lambda row: count(row.comparison.n)),
     ]
 
 
 def _verdicts(verdicts: Sequence[LanguageVerdict], what: str, label: str) -> list[Block]:
     columns: list[Made[LanguageVerdict]] = [
-        (Column("Retriever", text=True, short=""), lambda one: one.arm),
-        (Column("Questions in", text=True, short="questions"), lambda one: one.lang),
-        (Column(f"{OWN}: {what}", short=f"own {what}"), lambda one: estimated(one.own)),
-        (Column(f"{ALL}: {what}", short=f"all {what}"), lambda one: estimated(one.together)),
+        (Column("Retriever", text=True, short=""), lambda verdict: verdict.arm),
+        (Column("Questions in", text=True, short="questions"), lambda verdict: verdict.lang),
+        (Column(f"{OWN}: {what}", short=f"own {what}"), lambda verdict: estimated(verdict.own)),
+        (Column(f"{ALL}: {what}", short=f"all {what}"), lambda verdict: estimated(verdict.together)),
         *_compared(f"{ALL} against {OWN}", "all against own"),
     ]
     basis = f"{family(verdicts)} “Cannot tell” is not “equal”."
@@ -240,14 +240,14 @@ def _matrix(study: StudySummary, retriever: str) -> Table:
     """Return the measures of a retriever, of each language of questions in each index."""
     cells = {(cell.lang, cell.index): cell for cell in study.cells if cell.retriever == retriever}
     indexes = list(dict.fromkeys(index for _, index in cells))
-    asked = dict.fromkeys(cell.lang for cell in study.cells if cell.n_questions)
+    langs = dict.fromkeys(cell.lang for cell in study.cells if cell.n_questions)
     measures = dict.fromkeys(name for cell in cells.values() for name in cell.measures)
     rows: list[Row] = []
-    for lang in asked:
+    for lang in langs:
         n = count(cells[lang, indexes[0]].n_questions)
         for name in measures:
-            shown = [_heat(cells[lang, index], name) for index in indexes]
-            rows.append([lang, Cell(name, tone="muted"), *shown, n])
+            heats = [_heat(cells[lang, index], name) for index in indexes]
+            rows.append([lang, Cell(name, tone="muted"), *heats, n])
     heads = [Column("Questions in", text=True, short=""), Column("Measure", text=True, short="")]
     across = [Column(index) for index in indexes]
     columns = [*heads, *across, Column("n")]
@@ -270,57 +270,63 @@ def _wrong(study: StudySummary) -> list[Block]:
     cut = f"The first {len(study.wrong)} of {n}; wrong_answers.jsonl holds them all."
     first = cut if study.n_wrong > len(study.wrong) else f"All {n}."
     marked = "Both answers, with the documents that each was made from; copies of the right one have a ✓."
-    whole = [one for one in study.overlaps if one.lang == ALL] or study.overlaps
-    told = f"{plural(study.n_wrong, 'question')} with a wrong answer, in wrong_answers.jsonl."
+    whole = [row for row in study.overlaps if row.lang == ALL] or study.overlaps
+    total = f"{plural(study.n_wrong, 'question')} with a wrong answer, in wrong_answers.jsonl."
     return [
         Heading("Errors of one index and of both", anchor="errors"),
         SurfacePart([_overlaps(whole)], where="terminal"),
         SurfacePart([_overlaps(study.overlaps)], where="page"),
-        Paragraph(told, where="terminal"),
+        Paragraph(total, where="terminal"),
         Heading("Wrong answers", anchor="wrong", where="page"),
         Paragraph(f"{first} {marked}" if study.n_wrong else "None.", tone="lead", where="page"),
-        *(SurfacePart(_one_wrong(one), kind="differing", where="page") for one in study.wrong),
+        *(SurfacePart(_wrong_question(row), kind="differing", where="page") for row in study.wrong),
     ]
 
 
 def _overlaps(overlaps: Sequence[LanguageOverlap]) -> Table:
-    named = ((one.arm if one.lang == ALL else f"{one.arm}, {one.lang}", one.overlap) for one in overlaps)
+    named = ((row.arm if row.lang == ALL else f"{row.arm}, {row.lang}", row.overlap) for row in overlaps)
     return overlap_table(named, sides=("own", "all"))
 
 
-def _one_wrong(one: WrongAnswer) -> list[Block]:
-    sides = {OWN: one.own, ALL: one.together}
+def _wrong_question(question: WrongAnswer) -> list[Block]:
+    sides = {OWN: question.own, ALL: question.together}
     wrong = [name for name, side in sides.items() if side.right is False]
-    told = f"wrong from {'both' if len(wrong) == 2 else wrong[0]}"
-    where = " · ".join([one.question_id, one.lang or "no language", one.kind, one.arm, told])
+    where_wrong = f"wrong from {'both' if len(wrong) == 2 else wrong[0]}"
+    where = " · ".join(
+        [question.question_id, question.lang or "no language", question.kind, question.arm, where_wrong]
+    )
     columns: list[Made[int]] = [
-        ("", lambda place: str(place) if place else "Answer"),
+        ("", lambda row: str(row) if row else "Answer"),
         *((Column(name, text=True), partial(_side, side)) for name, side in sides.items()),
     ]
     places = range(1 + max(len(side.documents) for side in sides.values()))
     return [
-        Heading(one.question, level=3),
+        Heading(question.question, level=3),
         Paragraph(where, tone="muted"),
-        Paragraph(f"Reference: {' / '.join(one.reference)}", tone="muted"),
-        table_of(f"Answers and documents of {one.question_id}", places, columns, kind=""),
+        Paragraph(f"Reference: {' / '.join(question.reference)}", tone="muted"),
+        table_of(f"Answers and documents of {question.question_id}", places, columns, kind=""),
     ]
 
 
-def _side(side: IndexAnswer, place: int) -> Cell | str:
+def _side(side: IndexAnswer, row: int) -> Cell | str:
     """Return what stands beside a place: the answer at 0, then the documents."""
-    if not place:
+    if not row:
         right = {True: "right", False: "wrong", None: "not scored"}[side.right]
         return Cell(side.answer or "(empty)", right)
-    found = next((one for one in side.documents if one.place == place), None)
-    return Cell(f"{found.document_id}{' ✓' if found.copy else ''}", found.lang or "") if found else ""
+    document = next((each for each in side.documents if each.place == row), None)
+    return (
+        Cell(f"{document.document_id}{' ✓' if document.copy else ''}", document.lang or "")
+        if document
+        else ""
+    )
 
 
 def _dots(study: StudySummary) -> list[Block]:
     """Return retrieval in the own language and in all together, of each retriever and language."""
     dots = []
-    for one in study.verdicts:
-        name = f"{one.retriever}, {one.lang}"
-        dots += [dot(name, one.own, "own language"), dot(name, one.together, "all languages")]
+    for verdict in study.verdicts:
+        name = f"{verdict.retriever}, {verdict.lang}"
+        dots += [dot(name, verdict.own, "own language"), dot(name, verdict.together, "all languages")]
     return [Dots(title="MRR by the language of the index", dots=dots)] if dots else []
 
 
@@ -339,40 +345,40 @@ def probability(verdict: LanguageVerdict | AxisVerdict) -> str:
 
 def answers_of(verdicts: Sequence[LanguageVerdict], what: str) -> list[str]:
     """Return what verdicts say on whether translations help, one sentence for each retriever, or arm."""
-    said = []
-    for arm in dict.fromkeys(one.arm for one in verdicts):
-        mine = [one for one in verdicts if one.arm == arm]
-        overall = next((one for one in mine if one.lang == ALL), mine[0])
-        single = [one for one in mine if one.lang != ALL] if len(mine) > 1 else []
+    sentences = []
+    for arm in dict.fromkeys(row.arm for row in verdicts):
+        mine = [row for row in verdicts if row.arm == arm]
+        overall = next((row for row in mine if row.lang == ALL), mine[0])
+        single = [row for row in mine if row.lang != ALL] if len(mine) > 1 else []
         verdict = overall.comparison.verdict
         word = {"better": "better", "worse": "worse", "cannot tell": "not distinguishable"}[verdict]
         beside = [
             f"{name} in {', '.join(langs)}"
             for name in ("better", "worse", "cannot tell")
-            if (langs := [one.lang for one in single if one.comparison.verdict == name])
+            if (langs := [row.lang for row in single if row.comparison.verdict == name])
         ]
         if len(beside) == 1:
             beside = ["the same in each language"] if single[0].comparison.verdict == verdict else beside
-        said.append(
+        sentences.append(
             f"{arm}: with all languages in one index {what} is {word} "
             f"({number(overall.together.value)}, own language alone {number(overall.own.value)}; "
             f"{plural(overall.comparison.n, 'question')})" + "".join(f"; {part}" for part in beside) + "."
         )
-    return said
+    return sentences
 
 
 def family(verdicts: Sequence[LanguageVerdict | AxisVerdict]) -> str:
     """Return what the verdicts rest on."""
     if not verdicts:
         return ""
-    tests = " and ".join(dict.fromkeys(one.comparison.test for one in verdicts))
+    tests = " and ".join(dict.fromkeys(verdict.comparison.test for verdict in verdicts))
     return (
         f"Paired on the same questions ({tests} test); Holm's correction over "
         f"{plural(len(verdicts), 'comparison')}."
     )
 
 
-def cost_told(cost: AnsweringCost) -> str:
+def cost_text(cost: AnsweringCost) -> str:
     """Return how many answers, and what they cost."""
     beside = [
         f"{count(cost.n_unscored)} not scored" if cost.n_unscored else "",

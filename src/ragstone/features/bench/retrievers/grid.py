@@ -167,7 +167,7 @@ def _chosen_measure(rows: RetrieverBenchRows, planned: Sequence[Configuration]) 
         )
     if declared is not None:
         return declared, "as [bench.retrievers] measure says"
-    chunkers = {one.chunker for one in planned}
+    chunkers = {configuration.chunker for configuration in planned}
     if len(chunkers) > 1 and evidence:
         return "span_recall", "the questions have evidence, by which different chunkers compare fairly"
     if len(chunkers) > 1:
@@ -223,29 +223,35 @@ def declared_retrievers(settings: Settings, planned: Sequence[Configuration]) ->
     """Return the retrievers of the file and, for every reranker of the grid, one that applies it."""
     deepest = max(settings.bench.retrievers.k)
     reranked: dict[str, RetrieverSettings] = {
-        retriever_of(one): RerankSettings(of=one.retriever, by=one.reranker, depth=max(20, deepest))
-        for one in planned
-        if one.reranker
+        retriever_of(configuration): RerankSettings(
+            of=configuration.retriever, by=configuration.reranker, depth=max(20, deepest)
+        )
+        for configuration in planned
+        if configuration.reranker
     }
     return {**settings.retrievers, **reranked}
 
 
-def retriever_of(one: Configuration) -> str:
+def retriever_of(configuration: Configuration) -> str:
     """Return the name of a configuration's retriever, with its reranker (see declared_retrievers)."""
-    return f"{one.retriever} · {one.reranker}" if one.reranker else one.retriever
+    return (
+        f"{configuration.retriever} · {configuration.reranker}"
+        if configuration.reranker
+        else configuration.retriever
+    )
 
 
 async def _measure(
-    rows: RetrieverBenchRows, one: Configuration, number: int, indexes: Indexes, watch: Watch
+    rows: RetrieverBenchRows, configuration: Configuration, number: int, indexes: Indexes, watch: Watch
 ) -> MeasuredConfiguration:
     """Return what one configuration finds, and write its rankings."""
     ks = list(dict.fromkeys(rows.settings.bench.retrievers.k))
-    declared = declared_retrievers(rows.settings, [one])
-    built = await indexes.build(retriever_of(one), one.embedder, declared)
-    embedders = embedders_of(one.retriever, one.embedder, {**RETRIEVERS, **declared})
+    declared = declared_retrievers(rows.settings, [configuration])
+    built = await indexes.build(retriever_of(configuration), configuration.embedder, declared)
+    embedders = embedders_of(configuration.retriever, configuration.embedder, {**RETRIEVERS, **declared})
     searched = await search_timed(built.search, rows.questions, max(ks), watch, embedders)
-    rankings = [msgspec.structs.replace(row, retriever=one.name) for row in searched.rankings]
-    file = f"rankings-{number:02}-{slug(one.name, 80)}.jsonl"
+    rankings = [msgspec.structs.replace(row, retriever=configuration.name) for row in searched.rankings]
+    file = f"rankings-{number:02}-{slug(configuration.name, 80)}.jsonl"
     write_rows(bench_folder(rows.settings) / file, rankings, Ranking, force=True)
     placed = rows.placed
     by_k = {
@@ -254,7 +260,7 @@ async def _measure(
     }
     cut = [msgspec.structs.replace(row, items=row.items[: ks[0]]) for row in rankings]
     return MeasuredConfiguration(
-        configuration=one,
+        configuration=configuration,
         by_k=by_k,
         scores=score_quality(
             cut,
@@ -279,8 +285,8 @@ async def _measure(
 
 
 def _texts(board: Leaderboard, documents: Sequence[Document]) -> dict[str, str]:
-    named = {name for one in board.differing for name in one.relevant}
-    named |= {found.first for one in board.differing for found in one.found if found.first}
+    named = {name for question in board.differing for name in question.relevant}
+    named |= {result.first for question in board.differing for result in question.found if result.first}
     return {
         document.id: document.title or " ".join(document.text[:BEGINNING].split())
         for document in documents
@@ -299,10 +305,10 @@ def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[Measure
     for cell in cells:
         troubled = [ranking for ranking in cell.rankings if ranking.metadata]
         if troubled:
-            told = ", ".join(sorted({key for ranking in troubled for key in ranking.metadata or {}}))
+            keys = ", ".join(sorted({key for ranking in troubled for key in ranking.metadata or {}}))
             notes.append(
                 f"{cell.configuration.name}: {len(troubled)} of {len(cell.rankings)} rankings have a note "
-                f"({told}); see metadata in {cell.file}."
+                f"({keys}); see metadata in {cell.file}."
             )
     if any(cell.timing.n_cached for cell in cells):
         notes.append("Vectors that were in the store were not made again: index times are without them.")
@@ -317,21 +323,22 @@ def forecast_bench(settings: Settings) -> Forecast:
     """
     planned = plan_grid(settings)
     rows = read_bench(settings)
-    asking = [one for one in planned if _asks(one, settings, planned)]
+    declared = declared_retrievers(settings, planned)
+    asking = [
+        configuration
+        for configuration in planned
+        if is_paid(configuration.embedder or "")
+        or is_paid(configuration.chunker.embedder)
+        or asks_a_model(retriever_of(configuration), declared)
+    ]
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         watch = Watch(retriever_deps(session, rows.corpus.documents), session)
-        for one in asking:
+        for configuration in asking:
             forecaster.guessing = False  # the next one may search by words, or by vectors that are there
             with contextlib.suppress(RagstoneError):
-                indexes = await build_indexes(rows, one.chunker, planned, watch, session)
-                declared = declared_retrievers(settings, planned)
-                built = await indexes.build(retriever_of(one), one.embedder, declared)
+                indexes = await build_indexes(rows, configuration.chunker, planned, watch, session)
+                built = await indexes.build(retriever_of(configuration), configuration.embedder, declared)
                 await built.search(rows.questions, max(settings.bench.retrievers.k))
 
     return forecast_of(settings, work)
-
-
-def _asks(one: Configuration, settings: Settings, planned: list[Configuration]) -> bool:
-    embedder = is_paid(one.embedder or "") or is_paid(one.chunker.embedder)
-    return embedder or asks_a_model(retriever_of(one), declared_retrievers(settings, planned))

@@ -14,13 +14,13 @@ from ragstone.features.bench.retrievers.values import (
     Timing,
 )
 from ragstone.features.bench.words import (
+    PLACE,
     bench_report,
     draw_times,
     family_text,
     measures_in,
     named,
     not_measured,
-    place_columns,
     verdict,
 )
 from ragstone.features.retrieve.words import score_blocks, scores_told
@@ -64,13 +64,10 @@ QUESTION_LENGTH = 90
 PAGE = "report.html and --json"
 HEIGHT = 240  # pixels of a chart of batches
 SHOWN_BATCHES, SHOWN_PLACES = 20, 8  # in a terminal
-
-
-def _name(row: Standing) -> str:
-    return row.configuration.name
-
-
-PLACES: tuple[Made[Standing], ...] = place_columns("Configuration", _name)
+PLACES: tuple[Made[Standing], ...] = (
+    PLACE,
+    named("Configuration", lambda row: row.configuration.name),
+)
 
 
 class BenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):

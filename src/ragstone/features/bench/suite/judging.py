@@ -60,13 +60,13 @@ def plan_suite(
     that no row has labels for, for a judge that asks a model and none is named, and for a wrong sample.
     """
     rows = sample_rows(sample)
-    asked = list(models or ([settings.judge.model] if settings.judge.model else []))
-    names = list(judges or (OF_A_MODEL if asked else ()))
+    models_asked = list(models or ([settings.judge.model] if settings.judge.model else []))
+    names = list(judges or (OF_A_MODEL if models_asked else ()))
     thresholds = settings.bench.judges.thresholds
-    declared = JudgesBench(judges=names, models=asked, thresholds=thresholds, limit=sample)
+    declared = JudgesBench(judges=names, models=models_asked, thresholds=thresholds, limit=sample)
     settings = choose(settings, "bench", judges=declared)
     known = metrics_of(rows)
-    found: dict[str, dict[str, Judge]] = {metric: {} for metric in known}
+    judges_of: dict[str, dict[str, Judge]] = {metric: {} for metric in known}
     for name in dict.fromkeys(names):
         judge = load_judge(settings.named(name))
         metric = next((each for each in judge.metrics if each in known), None)
@@ -76,19 +76,19 @@ def plan_suite(
                 f"{', '.join(known)}. If it grades one of these, write that as metric in its file; else "
                 "measure it on answers of yours: sheet in [bench.judges], without --suite."
             )
-        if judge.needs_model and not asked:
+        if judge.needs_model and not models_asked:
             raise ConfigError(
                 f"judge {judge.name!r} asks a model: name one with --model, e.g. openai/gpt-4o-mini, or as "
                 "model in the table [judge] of ragstone.toml."
             )
         _check_inputs(judge, metric, rows_for(metric, rows))
-        found[metric][judge.name] = judge
-    named = "-".join(["suite", *([str(sample)] if sample else []), *(judges or ()), *asked])
+        judges_of[metric][judge.name] = judge
+    named = "-".join(["suite", *([str(sample)] if sample else []), *(judges or ()), *models_asked])
     return SuitePlan(
         rows=rows,
         grids=[
             _grid(metric, of_metric, declared)
-            for metric, of_metric in found.items()
+            for metric, of_metric in judges_of.items()
             if of_metric or not names
         ],
         settings=settings,
@@ -101,7 +101,7 @@ def _check_inputs(judge: Judge, metric: str, rows: Sequence[SuiteRow]) -> None:
     if judge.compares_two or not judge.reads_texts:
         return
     lacking = [gather_inputs(judge, row.as_answer()) for row in rows]
-    if all(isinstance(one, str) for one in lacking):
+    if all(isinstance(inputs, str) for inputs in lacking):
         raise ConfigError(
             f"judge {judge.name!r} reads {lacking[0]}, which no row of the suite with a label of {metric} "
             "has. Measure it on answers of yours: sheet in [bench.judges], without --suite."
@@ -161,7 +161,7 @@ async def run_suite(plan: SuitePlan, options: BenchOptions) -> SuiteSummary:
         judgements: list[Judgement] = []
         for grid in plan.grids:
             judged = await _judged(grid, plan.rows, bench.session, failed)
-            judgements += [row for one in judged for row in one.judgements]
+            judgements += [row for rows_of_judge in judged for row in rows_of_judge.judgements]
             if judged:
                 cards += suite_cards(grid.metric, plan.rows, judged, seed=settings.run.seed)
         calls = bench.session.calls()
@@ -192,8 +192,8 @@ async def run_suite(plan: SuitePlan, options: BenchOptions) -> SuiteSummary:
         write_rows(plan.folder / "answers.jsonl", answers, Answer, force=True)
         write_rows(plan.folder / "labels.jsonl", labels, Label, force=True)
         write_rows(plan.folder / "judgements.jsonl", judgements, Judgement, force=True)
-        asked = [judge for grid in plan.grids for judge in grid.judges.values()]
-        bench.finish(SUITE, summary, suite_document(summary), models=models, judges=asked)
+        judges = [judge for grid in plan.grids for judge in grid.judges.values()]
+        bench.finish(SUITE, summary, suite_document(summary), models=models, judges=judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 
