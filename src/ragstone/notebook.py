@@ -11,11 +11,7 @@ import msgspec
 from ragstone.features.agree.corrected_words import corrected_document
 from ragstone.features.agree.words import card_document, card_dots
 from ragstone.features.attack.words import AttackSummary, attack_document
-from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
-from ragstone.features.bench.judges.words import JudgeBenchSummary, judge_bench_document
-from ragstone.features.bench.languages.words import StudySummary, study_document
-from ragstone.features.bench.retrievers.words import BenchSummary, bench_document
-from ragstone.features.bench.suite.words import SuiteSummary, suite_document
+from ragstone.features.bench.finished import BENCH_DOCUMENTS
 from ragstone.features.blame.words import blame_document
 from ragstone.features.build.certificate import EvaluationSet, certificate_document
 from ragstone.features.compare.values import Comparison
@@ -182,23 +178,18 @@ def means_table(metrics: Sequence[MetricSummary]) -> Table:
     return table_of("Means", metrics, columns)
 
 
-SHOWN: dict[type, Callable[[Any], ReportDocument]] = {
-    AnswerBenchSummary: answer_bench_document,
+SHOWN: dict[type, Callable[[Any], ReportDocument]] = BENCH_DOCUMENTS | {
     AttackSummary: attack_document,
-    BenchSummary: bench_document,
     BlameSummary: blame_document,
     Certificate: certificate_document,
     Comparison: comparison_document,
     CorrectedMean: lambda mean: corrected_document([mean]),
     EvaluationSet: _evaluation_set,
     FinishedRun: lambda run: run_document(run.summary),
-    JudgeBenchSummary: judge_bench_document,
-    SuiteSummary: suite_document,
     MetricSummary: lambda metric: _metrics([metric])[0],
     ReportCard: _card,
     RetrievalSummary: retrieval_document,
     RunSummary: run_document,
-    StudySummary: study_document,
 }
 OF_ROWS: dict[type, Callable[[Any], list[ReportDocument]]] = {
     CorrectedMean: lambda means: [corrected_document(means)],

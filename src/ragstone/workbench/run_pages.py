@@ -1,6 +1,5 @@
 """The pages of runs: their list, one with its rows, how far one has come, and two beside each other."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,17 +9,13 @@ from litestar import Response, get
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
-from ragstone.features.bench.judges.words import judge_bench_document, read_judge_bench
-from ragstone.features.bench.languages.words import read_study, study_document
-from ragstone.features.bench.retrievers.words import bench_document, read_leaderboard
+from ragstone.features.bench.finished import kind_of_bench, read_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
 from ragstone.features.report.bare import bare_run
 from ragstone.features.report.page import render_run
 from ragstone.features.report.words import made_blocks, number_blocks
-from ragstone.kernel.document.blocks import ReportDocument
 from ragstone.kernel.document.html import (
     charts_in,
     draw,
@@ -48,15 +43,8 @@ from ragstone.workbench.frame import ROOT, AtPerson, page, query_of
 from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.rows.opening import conversations, opened_in, text_of
-from ragstone.workbench.runs import kind_of_bench, summary_of_none
+from ragstone.workbench.runs import summary_of_none
 from ragstone.workbench.try_pages import offered
-
-BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
-    "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
-    "bench of answerers": lambda folder: answer_bench_document(read_answer_bench(folder)),
-    "bench of judges": lambda folder: judge_bench_document(read_judge_bench(folder)),
-    "study of languages": lambda folder: study_document(read_study(folder)),
-}
 
 
 @get("/runs/{index:int}/{name:str}", sync_to_thread=True)
@@ -181,7 +169,7 @@ def report(folder: RunFolder) -> Response[str]:
     kind = kind_of_bench({file.name for file in folder.iterdir()})
     judgements = rows_file(folder, "judgements")
     if kind:
-        html = render_page(BENCHES[kind](folder))
+        html = render_page(read_bench(folder, kind))
     elif judgements and not (folder / "summary.json").is_file():
         html = render_run(bare_run(judgements, rows_file(folder, "answers")))
     else:

@@ -1,16 +1,14 @@
 """The runs of a project: what stands in each folder, for their list and, beside the rows, for their pages."""
 
 import contextlib
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from litestar.exceptions import NotFoundException
 
-from ragstone.features.bench.judges.words import BENCH
-from ragstone.features.bench.languages.words import STUDY
-from ragstone.features.bench.retrievers.words import LEADERBOARD
+from ragstone.features.bench.finished import kind_of_bench
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.engine.manifest import FILE as MANIFEST
 from ragstone.kernel.engine.progress_file import FILE as PROGRESS
@@ -137,15 +135,6 @@ class Runs:
         entry = _look(f"{index}/{folder.name}", folder, {name for name, _ in stats}, times, self._now())
         self._seen[folder] = (seen, entry)
         return entry
-
-
-def kind_of_bench(names: Container[str]) -> str | None:
-    """Return what kind of bench or study wrote these files last; None for none."""
-    if LEADERBOARD in names:
-        return "bench of retrievers"
-    if BENCH in names:
-        return "bench of judges" if "labels.jsonl" in names else "bench of answerers"
-    return "study of languages" if STUDY in names else None
 
 
 def _look(run_id: str, folder: Path, names: set[str], times: list[float], now: float) -> RunEntry | None:

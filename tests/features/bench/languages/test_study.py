@@ -214,9 +214,10 @@ def test_similarities_are_an_axis_of_dense_retrievers_alone(settings, fake_opena
     assert {one.baseline.n for one in study.axes} == {12}
 
 
-def test_similarities_without_vectors_are_refused(settings):
-    with pytest.raises(ConfigError, match="none of the retrievers is of kind dense"):
+def test_similarities_without_vectors_are_refused(settings, says):
+    with pytest.raises(ConfigError) as error:
         ragstone.bench_languages(studied(settings, similarities=["dot"]))
+    says(error.value)
 
 
 def test_axes_of_one_value_ask_what_none_asks(settings, fake_openai):
@@ -319,7 +320,7 @@ def test_statements_of_xquad_are_judged_in_their_language(tmp_path, shared_data,
     }
 
 
-def test_languages_that_rows_do_not_say_are_detected_and_told(settings, tmp_path):
+def test_languages_that_rows_do_not_say_are_detected_and_told(settings, tmp_path, says):
     more = {"en": " That is how it has always been.", "es": " Así se ha hecho siempre en esta tierra."}
     unsaid = [msgspec.structs.replace(d, text=d.text + more[d.lang], lang=None) for d in documents()]
     write_rows(tmp_path / "documents.jsonl", unsaid, Document, force=True)
@@ -327,24 +328,24 @@ def test_languages_that_rows_do_not_say_are_detected_and_told(settings, tmp_path
     study = ragstone.bench_languages(settings)
     assert study.documents == {"en": 6, "es": 6}
     assert study.questions == {"en": 6, "es": 6}
-    assert any("questions did not say their language" in note for note in study.notes)
+    says("\n".join(study.notes))
 
 
-def test_questions_in_a_language_without_documents_are_told_and_left_out(settings, tmp_path):
+def test_questions_in_a_language_without_documents_are_told_and_left_out(settings, tmp_path, says):
     german = Question(id="de", question="Wann sät man Weizen (wheat)?", document_ids=["en-0"], lang="de")
     write_rows(tmp_path / "questions.jsonl", [*questions(), german], Question, force=True)
     study = ragstone.bench_languages(settings)
-    assert any("1 questions are in a language that no document is in (de)" in note for note in study.notes)
+    says("\n".join(study.notes))
     assert "de" in {cell.lang for cell in study.cells}
     assert "de" not in {one.lang for one in study.verdicts}
 
 
-def test_filters_by_language_do_not_hide_what_is_studied(settings):
+def test_filters_by_language_do_not_hide_what_is_studied(settings, says):
     own = changed(settings, retrieve=RetrieveSection(match=["lang"]))
     study = ragstone.bench_languages(own)
     cells = {(cell.lang, cell.index): cell for cell in study.cells}
     assert cells["en", "es"].measures["recall@3"].value >= 0
-    assert any("restricts results by language" in note for note in study.notes)
+    says("\n".join(study.notes))
 
 
 def test_chosen_languages_alone_are_studied(settings, tmp_path):
@@ -398,17 +399,20 @@ def test_study_that_cannot_be_is_refused(settings, change, says):
         ragstone.bench_languages(change(settings))
 
 
-def test_documents_that_cannot_be_studied_are_refused(settings, tmp_path):
+def test_documents_that_cannot_be_studied_are_refused(settings, tmp_path, says):
     other = changed(settings, documents=DocumentsSection(paths=["documents.jsonl"], copies="parallel"))
-    with pytest.raises(DataError, match="no document has 'parallel'"):
+    with pytest.raises(DataError) as error:
         ragstone.bench_languages(other)
+    says(error.value)
     write_rows(tmp_path / "documents.jsonl", documents(lang="en"), Document, force=True)
-    with pytest.raises(ConfigError, match=r"in one language \(en\)"):
+    with pytest.raises(ConfigError) as error:
         ragstone.bench_languages(settings)
+    says(error.value)
     unknown = [*documents(), Document(id="x", text="12 34", metadata={"group": 1})]
     write_rows(tmp_path / "documents.jsonl", unknown, Document, force=True)
-    with pytest.raises(DataError, match="1 documents do not say their language"):
+    with pytest.raises(DataError) as error:
         ragstone.bench_languages(settings)
+    says(error.value)
 
 
 def test_questions_that_cannot_be_studied_are_refused(settings, tmp_path):
@@ -422,10 +426,13 @@ def test_questions_that_cannot_be_studied_are_refused(settings, tmp_path):
             ragstone.bench_languages(settings)
 
 
-def test_reference_that_is_neither_true_nor_false_is_refused_before_a_call(settings, tmp_path, fake_openai):
+def test_reference_that_is_neither_true_nor_false_is_refused_before_a_call(
+    settings, tmp_path, fake_openai, says
+):
     write_rows(tmp_path / "questions.jsonl", questions(kind="true_false"), Question, force=True)
-    with pytest.raises(DataError, match="of kind true_false, but its reference is"):
+    with pytest.raises(DataError) as error:
         ragstone.bench_languages(answering(settings))
+    says(error.value)
     assert fake_openai.n_requests == 0
 
 

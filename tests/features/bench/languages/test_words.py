@@ -13,6 +13,7 @@ from ragstone.features.bench.languages.axes import axis_verdicts, shared_of
 from ragstone.features.bench.languages.values import ALL, OWN, StatementCounts, StudyArm
 from ragstone.features.bench.languages.verdicts import language_cells, language_verdicts
 from ragstone.features.bench.languages.words import FailedRetriever, StudySummary, study_document
+from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.records import Answer, Context
 from ragstone.kernel.runs.summary import Calls
 
@@ -74,19 +75,10 @@ def study(words="What is it?"):
     )
 
 
-def test_study_shows_both_answers_matrices_and_wrong_answers():
-    text = page_text(study_document(study()))
-    # From the own index 30 of 30 English and all Spanish questions are found, as from that of all.
-    assert "Does adding translations of the documents improve retrieval? r: with all languages" in text
-    assert "not distinguishable (1.00, own language alone 1.00; 60 questions)" in text
-    assert "right answers" in text
-    # Three wrong from the own index, the first of them from that of all too, whose document both were given.
-    assert "All 3. Both answers, with the documents" in text
-    assert "q0 · en · open · r · bare · wrong from both" in text
-    assert "only own 2" in text
-    assert "prompt mine" in text
-    assert "down was not measured" in text
-    assert "recall@1" in text
+def test_study_shows_both_answers_matrices_and_wrong_answers(says):
+    # From the own index 30 of 30 English and all Spanish questions are found, as from that of all. Three
+    # are wrong from the own index, the first of them from that of all too, whose document both were given.
+    says(render_markdown(study_document(study())))
 
 
 def test_page_and_terminal_count_what_was_said_of_statements():
@@ -94,7 +86,6 @@ def test_page_and_terminal_count_what_was_said_of_statements():
     assert header.split() == ["statements", "index", "true", "false", "neither", "accuracy", "n"]
     [row] = [line for line in shown(study_document(study())).splitlines() if line.startswith("r  ko")]
     assert row.split()[-5:] == ["11", "7", "2", "0.75", "20"]  # 15 of 20 are right
-    assert "11 7 2 0.75 20" in page_text(study_document(study()))
 
 
 def test_study_without_a_model_says_so():
@@ -108,13 +99,9 @@ def test_study_without_a_model_says_so():
         n_wrong=0,
         unanswered="No model answered: name one.",
     )
-    assert "No model answered: name one." in page_text(study_document(alone))
-    assert "No model answered: name one." in shown(study_document(alone))
+    assert alone.unanswered in page_text(study_document(alone))
+    assert alone.unanswered in shown(study_document(alone))
 
 
-def test_terminal_shows_the_study_in_100_columns():
-    text = shown(study_document(study()))
-    assert "all languages" in text
-    assert "3 questions with a wrong answer, in wrong_answers.jsonl." in text
-    assert "only own" in text
-    assert "60 answers, cost unknown" in text
+def test_terminal_shows_the_study_in_100_columns(says):
+    says("\n".join(map(str.rstrip, shown(study_document(study())).splitlines())))
