@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.judges import Asked, half, interval, judged, load, scores
 
 import ragstone
-from ragstone.features.improve.stacking import (
+from ragstone.features.improve.candidates.stack import (
     StackRows,
     StackWeights,
     crossed_probabilities,

@@ -72,7 +72,7 @@ def demo(
 
 def _agreed(endpoint: str | None, settings: Settings, limit: int | None, *, yes: bool) -> str | None:
     """Return the model of the configured endpoint if its user says that it may be asked, else None."""
-    from ragstone.kernel.runs.wording import forecast_lines
+    from ragstone.kernel.console.asking import forecast_lines
 
     if endpoint is None or yes:
         return endpoint

@@ -174,7 +174,7 @@ def _with_document(question: Question) -> tuple[Document | None, Question]:
     notes = dict(question.metadata or {})
     told = {field: notes[column] for field, column in columns.items() if column is not None}
     text, ids = told.get("text"), question.document_ids or []
-    if not isinstance(text, str) or len(text.strip()) < PASSAGE or len(ids) > 1:
+    if not isinstance(text, str) or len(ids) > 1 or not _is_text(text, columns["text"] or ""):
         return None, question
     del notes[columns["text"] or ""]
     document = document_from_context(text)
@@ -184,6 +184,11 @@ def _with_document(question: Question) -> tuple[Document | None, Question]:
         **{field: told[field] for field in ("title", "source") if isinstance(told.get(field), str)},
     )
     return document, msgspec.structs.replace(question, document_ids=[document.id], metadata=notes or None)
+
+
+def _is_text(value: str, column: str) -> bool:
+    """Return whether a cell is a document's text; a column `document` may hold its name."""
+    return len(value.strip()) >= (PASSAGE if fold(column) == "document" else 1)
 
 
 def read_lines(source: Source, _options: ImportOptions) -> Iterator[Found]:

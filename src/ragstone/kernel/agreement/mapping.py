@@ -39,6 +39,34 @@ def parse_mapping(given: Sequence[str], option: str = "--map") -> tuple[dict[str
     return words, numbers
 
 
+def read_mapping(
+    given: Sequence[str], option: str = "--map"
+) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return word -> score, and the mapping for `place_labels`, of texts as `parse_mapping` reads them."""
+    return _with_words(*parse_mapping(given, option))
+
+
+def mapping_of(table: Mapping[str, float]) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return what `read_mapping` returns, of a table: label as it is written -> score."""
+    words, numbers = {}, {}
+    for label, score in table.items():
+        number = _label_number(label)
+        if number is None:
+            words[label] = score
+        else:
+            numbers[number] = score
+    return _with_words(words, numbers)
+
+
+def _with_words(
+    words: dict[str, float], numbers: dict[float, float]
+) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return words, and a mapping in which their scores stay what they are."""
+    # What words stand for is on the judge's scale already; only 0 and 1 may be wrong and right on any scale.
+    own = {score: score for score in words.values()} if numbers or {*words.values()} - {0.0, 1.0} else {}
+    return words, {**own, **numbers} or None
+
+
 def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None) -> list[float]:
     """Return what each label is on the judge's scale; without a mapping its own score.
 

@@ -257,13 +257,14 @@ class _RowReader(Generic[RowT]):
         """Tell how many rows repeat a question, and what became of them."""
         n_repeats = sum(n - 1 for n in self._names.values())
         if n_repeats:
+            one = "s" if n_repeats == 1 else ""
             LOG.warning(
-                "%s: %s of %s repeat%s an earlier question and have no id: each counts as a question of its "
-                "own (its id ends in -2, -3, …). If they are not meant, delete them.",
+                "%s: %s of %s %s no id: each counts as a question of its own (its id ends in -2, -3, …). If "
+                "they are not meant, delete them.",
                 self._where,
                 f"{n_repeats:,}",
                 plural(self.n_rows, "row"),
-                "s" if n_repeats == 1 else "",
+                f"repeat{one} an earlier question and {'has' if one else 'have'}",
             )
 
     def check_words(self, n_problems: int) -> None:

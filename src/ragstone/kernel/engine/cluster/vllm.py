@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.config import EngineSection, Settings
+from ragstone.kernel.config.sections import IN_ROUNDS
 from ragstone.kernel.engine.cluster.starting import connected
 from ragstone.kernel.errors import ModelError
-from ragstone.kernel.llm.models import IN_ROUNDS
 from ragstone.kernel.llm.prompt import Alternative, Completion, Prompt, Token
 from ragstone.kernel.llm.rounds import AnsweredCall
 from ragstone.kernel.records import told_usage
