@@ -9,7 +9,7 @@ import msgspec
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Question
@@ -38,6 +38,7 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
 
 
+@checks_arguments
 def ask(
     question: str,
     *,
@@ -81,6 +82,7 @@ def choose_ask(
     **retrieve: object,
 ) -> Settings:
     """Return the settings with what a caller gave in their place. Raises ConfigError for unknown names."""
+    documents = [documents] if isinstance(documents, Path | str) else documents  # no list of letters
     paths = documents and [str(absolute(path)) for path in documents]
     settings = choose(choose(settings, "documents", paths=paths), "retrieve", **retrieve)
     settings = choose(settings, "answer", model=model)

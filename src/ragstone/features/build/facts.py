@@ -29,9 +29,10 @@ from ragstone.kernel.dataset.candidate import Built, Candidate, SourcePassage, l
 from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
-from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.errors import ConfigError, nearest, takes_rows
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.tag import Taggable
 
 
@@ -207,6 +208,7 @@ ASSUMPTION = (
 )
 
 
+@takes_rows(documents=(Document, Chunk))
 def build_facts(
     documents: Sequence[Taggable],
     *,

@@ -15,11 +15,11 @@ from ragstone.features.build.filling import (
     WritingTask,
     WritingTools,
     WrittenCandidates,
+    all_lost,
     built_of,
     count_accepted,
     criticise_candidate,
     fill,
-    lost_alike,
     sift_questions,
 )
 from ragstone.features.build.plan import Cut, Order, cut_passages, plan_orders, shuffled
@@ -30,10 +30,11 @@ from ragstone.kernel.config import BuildSection, Sampling, Settings, choose, loa
 from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
-from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.errors import ConfigError, ModelError, takes_rows
 from ragstone.kernel.llm import Ask, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.prompt import sampled
+from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.tag import Taggable
 
 SWEEPS = 4  # how often a document is asked, at most, until it has given what is wanted of it
@@ -147,7 +148,7 @@ async def _add_questions(
         accepted, written = _by_document(made)
         n_needed = declared.count - count_accepted(made)
         wanted = _wanted(most, accepted, document_ids, n_needed, declared, even=sweep < EVEN_SWEEPS)
-        if n_needed <= 0 or not wanted or lost_alike(made):
+        if n_needed <= 0 or not wanted or all_lost(made):
             break
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed, sample=sweep, written=written)
         made = await fill(made, _tasks(orders, tools), n_needed, tools.session, sift)
@@ -225,6 +226,7 @@ ASSUMPTION = (
 )
 
 
+@takes_rows(documents=(Document, Chunk))
 def build_questions(
     documents: Sequence[Taggable],
     *,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ragstone.kernel.dataset.certifying.certificate import short_digest
-from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Evidence, Question, Row, references
 from ragstone.kernel.tables.journal import Journal
 
@@ -159,9 +159,10 @@ def log_path(questions: Path) -> Path:
     return questions.with_name(questions.stem + ENDING)
 
 
-def read_decisions(path: Path) -> list[Decision]:
+@checks_arguments
+def read_decisions(path: Path | str) -> list[Decision]:
     """Return the decisions of a log, in order; none where it is missing. Raises DataError."""
-    return Journal(path, Decision).read()
+    return Journal(Path(path), Decision).read()
 
 
 def add_decision(

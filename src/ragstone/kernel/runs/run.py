@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.kernel.dataset.certifying.certificate import Certificate, Fit, fit
 from ragstone.kernel.dataset.placing import place_evidence
-from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.runs.blamed import BlameSummary, read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
@@ -82,11 +82,13 @@ def read_run(folder: Path) -> Run:
     )
 
 
-def read_summary(folder: Path) -> RunSummary:
+@checks_arguments
+def read_summary(folder: Path | str) -> RunSummary:
     """Return what summary.json of a run folder holds.
 
     Raises DataError when the folder or the file is missing, or holds something else.
     """
+    folder = Path(folder)
     path = folder / "summary.json"
     if not folder.is_dir():
         raise DataError(
@@ -113,8 +115,10 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
 
 
-def read_certificate(path: Path) -> Certificate:
+@checks_arguments
+def read_certificate(path: Path | str) -> Certificate:
     """Return the certificate that a file, or a folder's certificate.json, holds. Raises DataError."""
+    path = Path(path)
     file = path / CERTIFICATE if path.is_dir() else path
     return read_numbers(file, Certificate, "certificate", "ragstone build questions")
 

@@ -30,7 +30,7 @@ from ragstone.features.bench.running import BenchOptions, bench_path, open_bench
 from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.errors import RagstoneError, checks_arguments
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
@@ -43,6 +43,7 @@ from ragstone.kernel.tables import write_rows
 from ragstone.kernel.version import __version__
 
 
+@checks_arguments
 def bench_answerers(
     settings: Settings,
     *,

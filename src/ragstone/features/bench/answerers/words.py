@@ -66,7 +66,7 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, counted, interval, number, seconds, usd, with_ends
 from ragstone.kernel.document.scatter import ScatterChart, draw_shares, point
-from ragstone.kernel.llm.account import sum_usd
+from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed, plural
 from ragstone.kernel.statistics import Estimate

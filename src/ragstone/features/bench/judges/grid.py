@@ -16,13 +16,14 @@ from ragstone.features.bench.judges.use_cases import read_use_cases
 from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent
 from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge_bench_document
 from ragstone.features.bench.running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
+from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import JudgeContext
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.kernel.llm.account import sum_usd
+from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.kernel.stages.forecasting import sample_of
@@ -40,6 +41,7 @@ class LabelledSheet(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[Label]
 
 
+@checks_arguments
 def bench_judges(
     settings: Settings,
     *,
@@ -81,7 +83,8 @@ def read_labelled(settings: Settings) -> LabelledSheet:
     path = settings.path(declared.sheet)
     answers = list(islice(read_rows(path, Answer), declared.limit))
     keys = {(answer.question_id, answer.system) for answer in answers}
-    labels = [row for row in read_rows(path, Label) if (row.question_id, row.system) in keys]
+    words, _numbers = mapping_of(declared.mapping)
+    labels = [row for row in read_rows(path, Label, words=words) if (row.question_id, row.system) in keys]
     return LabelledSheet(answers=answers, labels=labels)
 
 

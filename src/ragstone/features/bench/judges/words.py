@@ -55,7 +55,7 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
 from ragstone.kernel.document.scatter import ScatterChart
-from ragstone.kernel.llm.account import sum_usd
+from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed, plural, statuses, with_left_out

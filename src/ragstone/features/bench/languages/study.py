@@ -49,7 +49,7 @@ from ragstone.features.bench.running import BenchOptions, attempt, bench_path, o
 from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
@@ -69,6 +69,7 @@ UNANSWERED = (
 )
 
 
+@checks_arguments
 def bench_languages(
     settings: Settings,
     *,

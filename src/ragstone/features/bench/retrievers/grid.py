@@ -29,7 +29,7 @@ from ragstone.kernel.corpus.ingest import Corpus
 from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import measure_cut
@@ -62,6 +62,7 @@ class RetrieverBenchRows(msgspec.Struct, frozen=True, kw_only=True):
     lengths: Mapping[str, int]
 
 
+@checks_arguments
 def bench_retrievers(
     settings: Settings,
     *,

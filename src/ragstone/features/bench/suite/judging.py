@@ -24,7 +24,7 @@ from ragstone.features.bench.suite.words import SUITE, SuiteSummary, suite_docum
 from ragstone.kernel.config import JudgesBench, Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.judging.stack import StackJudge
@@ -126,6 +126,7 @@ def _grid(metric: str, judges: Mapping[str, Judge], declared: JudgesBench) -> Ju
     return JudgeGrid(metric=metric, cells=cells, left_out=[], judges={**judges, **beside})
 
 
+@checks_arguments
 def judge_suite(
     *,
     judges: Sequence[str] | None = None,
