@@ -46,6 +46,7 @@ from ragstone.features.improve.learned_file import (
 )
 from ragstone.features.improve.parts import Node, Part
 from ragstone.features.improve.store import DevelopmentStore
+from ragstone.features.improve.thresholds import FOLDS
 from ragstone.features.improve.values import Scale
 from ragstone.kernel.agreement.pairing import as_yes_no
 from ragstone.kernel.config import Settings, choose, load_settings
@@ -54,7 +55,6 @@ from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of,
 from ragstone.kernel.errors import ConfigError, DataError, ModelError, nearest
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.judging.fitting import FOLDS
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.variant import placed_name
 from ragstone.kernel.llm import parse_caps
