@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ragstone.features.improve.judge_text import judge_text
+from ragstone.features.improve.labelled_sets import as_yes_no
 from ragstone.features.improve.thresholds import (
     LEVEL,
     CascadeFit,
@@ -23,7 +24,7 @@ from ragstone.features.improve.thresholds import (
     outcomes_of,
 )
 from ragstone.kernel.agreement.comparison import JudgeId, by_judge
-from ragstone.kernel.agreement.pairing import Key, as_yes_no, human_scores, pair
+from ragstone.kernel.agreement.pairing import Key, human_scores, pair
 from ragstone.kernel.config.library import ENDING
 from ragstone.kernel.errors import ConfigError, DataError, takes_rows
 from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
