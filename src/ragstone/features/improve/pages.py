@@ -161,24 +161,26 @@ def develop_page(
 ) -> Response[str]:
     """Give the page on which a judge is developed. draft: one to look at, default the last."""
     drafts = app.part(development_of).drafts(file.name)
-    shown = next((one for one in drafts if one.number == draft), None) if draft else next(iter(drafts), None)
-    if draft and shown is None:
+    chosen_draft = (
+        next((row for row in drafts if row.number == draft), None) if draft else next(iter(drafts), None)
+    )
+    if draft and chosen_draft is None:
         raise NotFoundException(f"{file.name} has no draft {draft}.")
-    found = app.part(development_of).development(shown) if shown else None
+    development = app.part(development_of).development(chosen_draft) if chosen_draft else None
     running = app.jobs.running(file.name)
     sets = [*sources_of(app.settings)]
-    chosen = shown.labels if shown and shown.labels in sets else next(iter(sets), None)
+    chosen = chosen_draft.labels if chosen_draft and chosen_draft.labels in sets else next(iter(sets), None)
     return page(
         request,
         "features/improve/develop.html",
         f"Develop {file.name}",
-        **_words(found),
+        **_words(development),
         file=file,
-        text=_text(file, shown, asked=bool(draft)),
+        text=_text(file, chosen_draft, is_chosen=bool(draft)),
         drafts=drafts[:SHOWN_DRAFTS],
-        shown=shown,
-        found=found,
-        wrong=_wrong(shown, running=running),
+        shown=chosen_draft,
+        found=development,
+        wrong=_wrong(chosen_draft, running=running),
         running=running,
         base=drafts[0].number if drafts else 0,
         frozen=versions(file.path),
@@ -186,7 +188,7 @@ def develop_page(
         chosen=_labelled_entry(app, chosen) if chosen else None,
         place=_place(app, file),
         models=models_of(app.settings),
-        scale=_scale(app, file, shown),
+        scale=_scale(app, file, chosen_draft),
         owner=person.may("owner"),
         learned=shown_learning(app.part(development_of).learning(file.name)),
         methods=METHODS,
@@ -209,7 +211,7 @@ def closed_page(
         file=file,
         sets=sets,
         chosen=_labelled_entry(app, chosen) if chosen else None,
-        place_of={look.at + look.who + look.digest: place for place, look in enumerate(places, 1)},
+        place_of={look.at + look.who + look.digest: number for number, look in enumerate(places, 1)},
         frozen=versions(file.path),
         scale=_scale(app, file, last),
         models=models_of(app.settings),
@@ -224,28 +226,28 @@ def closed_page(
 def look_page(request: AnyRequest, app: AtApp, file: AtJudge, place: FromPath[int]) -> Response[str]:
     """Give what a look has shown. Opening it again is no other look: it shows nothing new."""
     try:
-        found = msgspec.json.decode(app.part(development_of).card(place), type=TestLook)
+        test_look = msgspec.json.decode(app.part(development_of).card(place), type=TestLook)
     except (RagstoneError, msgspec.DecodeError) as mistake:
         raise NotFoundException(str(mistake)) from None
-    own = found.looks[found.number - 1]
+    own = test_look.looks[test_look.number - 1]
     if own.judge != file.name:
         raise NotFoundException(f"look {place} was not at {file.name}.")
     n_now = len(looks_at(app.part(development_of).looks(), own.questions))
     return page(
         request,
         "features/improve/develop_look.html",
-        f"Look {found.number} at the test part: {file.name}",
-        **{**_words(None), "card": contained(found.card)},
+        f"Look {test_look.number} at the test part: {file.name}",
+        **{**_words(None), "card": contained(test_look.card)},
         file=file,
-        look_number=found.number,
+        look_number=test_look.number,
         look=own,
         n_now=n_now,
     )
 
 
-def shown_learning(found: Learning | None) -> str:
+def shown_learning(learning: Learning | None) -> str:
     """Return what the last learning found, as a page shows it; empty where there was none."""
-    return render_blocks(learning_document(found).blocks) if found else ""
+    return render_blocks(learning_document(learning).blocks) if learning else ""
 
 
 def _place(app: AppState, file: JudgeFile) -> str:
@@ -254,11 +256,11 @@ def _place(app: AppState, file: JudgeFile) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
-def _text(file: JudgeFile, shown: JudgeDraft | None, *, asked: bool) -> str:
+def _text(file: JudgeFile, draft: JudgeDraft | None, *, is_chosen: bool) -> str:
     """Return what the editor begins with: the draft that is asked for, or at work, else the judge's file."""
-    if shown is None or (not asked and (shown.frozen or shown.file != file.digest)):
+    if draft is None or (not is_chosen and (draft.frozen or draft.file != file.digest)):
         return file.text
-    return shown.text
+    return draft.text
 
 
 def _scale(app: AppState, file: JudgeFile, draft: JudgeDraft | None) -> Scale:
@@ -269,13 +271,13 @@ def _scale(app: AppState, file: JudgeFile, draft: JudgeDraft | None) -> Scale:
     return Scale(threshold=declared.get(file.name, declared.get(file.name.removeprefix("my_"))))
 
 
-def _wrong(shown: JudgeDraft | None, *, running: bool) -> str | None:
+def _wrong(draft: JudgeDraft | None, *, running: bool) -> str | None:
     """Return why a draft has no result, None where it has one, or was not run."""
-    if shown is None or shown.outcome.state in ("saved", "done") or running:
+    if draft is None or draft.outcome.state in ("saved", "done") or running:
         return None
-    if shown.outcome.state == "stopped":
+    if draft.outcome.state == "stopped":
         return "The run was stopped. Finished calls are in the ledger: run it again to go on."
-    return shown.outcome.words or INTERRUPTED
+    return draft.outcome.words or INTERRUPTED
 
 
 def _labelled_entry(app: AppState, name: str) -> LabelledEntry:
@@ -293,10 +295,10 @@ def _labelled_entry(app: AppState, name: str) -> LabelledEntry:
     )
 
 
-def _words(found: Development | None) -> dict[str, Any]:
+def _words(development: Development | None) -> dict[str, Any]:
     """Return what the templates call, and the card of the draft to show."""
     ours = {name: value for name, value in vars(developing).items() if callable(value) or name.isupper()}
-    card = contained(found.after.card) if found else None
+    card = contained(development.after.card) if development else None
     return {**words_of_cards(), **ours, "card": card, "when": when}
 
 
@@ -311,11 +313,11 @@ def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
     """Give what is wrong with a text, or what the model would be sent for an example row."""
     try:
         check_length(data.text, file.name)
-        shown = prompts_of(parse_draft(data.text, file.path))
+        prompts = prompts_of(parse_draft(data.text, file.path))
     except ConfigError as mistake:
         problem = str(mistake).removeprefix(f"{file.path.parent}/")
         return DraftChecked(problem=problem, line=line_in(str(mistake)))
-    return DraftChecked(prompts=[message for prompt in shown for message in prompt.messages])
+    return DraftChecked(prompts=[message for prompt in prompts for message in prompt.messages])
 
 
 def check_length(text: str, name: str) -> None:

@@ -49,14 +49,14 @@ class ItemMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Response[str]:
     """Give the screen of an annotator; its script fetches the items."""
     queue = opened.queue
-    words = queue.grade_words()
+    meanings = queue.grade_words()
     return page(
         request,
         "features/label/item.html",
         f"Label {queue.name}",
         queue=queue,
-        grades=list(zip(queue.grades, words, strict=True)),
-        is_long=max(map(len, words), default=0) > LONGEST_ON_A_KEY,
+        grades=list(zip(queue.grades, meanings, strict=True)),
+        is_long=max(map(len, meanings), default=0) > LONGEST_ON_A_KEY,
         n_mine=len(queue.places_of(person.name)),
         label=LABEL,
     )
@@ -65,9 +65,9 @@ def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Respons
 @get("/label/{name:str}/mine", sync_to_thread=True, guards=[ANNOTATOR])
 def mine(person: AtPerson, opened: AtQueue) -> Mine:
     """Give the places of one's items and what one gave."""
-    given = _given(opened, person.name)
+    marks = _given(opened, person.name)
     places = opened.queue.places_of(person.name)
-    return Mine(places=places, given={place: given[place] for place in places if place in given})
+    return Mine(places=places, given={index: marks[index] for index in places if index in marks})
 
 
 @get("/label/{name:str}/items/{place:int}", sync_to_thread=True, guards=[ANNOTATOR])
@@ -135,8 +135,8 @@ def _given(opened: OpenQueue, person: str) -> dict[int, OwnMark]:
     for label in opened.marks.labels.rows():
         if label.annotator == person and label.metric in (None, opened.queue.metric):
             own[label.question_id, label.system] = OwnMark(score=label.score, comment=label.rationale)
-    keys = [(one.question_id, one.system) for one in opened.queue.items]
-    return {place: own[key] for place, key in enumerate(keys) if key in own}
+    keys = [(each.question_id, each.system) for each in opened.queue.items]
+    return {index: own[key] for index, key in enumerate(keys) if key in own}
 
 
 A_PAGE = 20  # open differences; when they are settled the next ones come
@@ -169,8 +169,8 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 @get("/label/{name:str}/adjudicate", sync_to_thread=True, guards=[OWNER])
 def adjudicate(request: AnyRequest, opened: AtQueue, name: FromPath[str]) -> Response[str]:
     """Give the items on which people differ: those that are open, then those that are settled."""
-    found = differences(opened)
-    unsettled = [one for one in found if one.settled is None]
+    listed = differences(opened)
+    unsettled = [difference for difference in listed if difference.settled is None]
     return page(
         request,
         "features/label/adjudicate.html",
@@ -180,7 +180,7 @@ def adjudicate(request: AnyRequest, opened: AtQueue, name: FromPath[str]) -> Res
         words={f"{g:g}": w for g, w in zip(opened.queue.grades, opened.queue.grade_words(), strict=True)},
         unsettled=unsettled[:A_PAGE],
         n_unsettled=len(unsettled),
-        settled=[one for one in found if one.settled],
+        settled=[difference for difference in listed if difference.settled],
         label=LABEL,
         as_json=lambda value: msgspec.json.encode(value).decode(),
     )
@@ -199,14 +199,16 @@ def decide(
 
     Raises DataError for an item on which nobody differs, and for a score off the scale.
     """
-    before = next((one for one in differences(opened) if one.item.place == data.place), None)
+    before = next(
+        (difference for difference in differences(opened) if difference.item.place == data.place), None
+    )
     if before is None:
         raise DataError(f"nobody differs on item {data.place + 1} of {name!r} any more: reload the page.")
     comment = (data.comment or "").strip()[:LONGEST_COMMENT]
     opened.marks.adjudicate(person.name, data.place, opened.texts[data.place], data.score, comment)
     app.audit(request, "difference settled", queue=name, item=data.place + 1)
-    after = next(one for one in differences(opened) if one.item.place == data.place)
-    return {"annotators": [one.annotator or "" for one in after.opinions]}
+    after = next(difference for difference in differences(opened) if difference.item.place == data.place)
+    return {"annotators": [difference.annotator or "" for difference in after.opinions]}
 
 
 def differences(opened: OpenQueue) -> list[Difference]:
@@ -216,34 +218,34 @@ def differences(opened: OpenQueue) -> list[Difference]:
     """
     queue = opened.queue
     rows_of = differing(opened.marks.labels.rows(), queue.metric)
-    found = []
+    listed = []
     room = PageRoom(lambda text: length_on_page(msgspec.json.encode(text).decode()))  # JSON in an attribute
-    for place, item in enumerate(queue.items):
+    for index, item in enumerate(queue.items):
         rows = rows_of.get((item.question_id, item.system))
         if rows is None:
             continue
         settled = next((row for row in reversed(rows) if is_adjudicated(row)), None)
-        given = sorted(
-            (row for row in rows if not is_adjudicated(row)), key=lambda row: _shuffled(place, row)
+        by_annotators = sorted(
+            (row for row in rows if not is_adjudicated(row)), key=lambda row: _shuffled(index, row)
         )
-        text = opened.texts[place]
-        found.append(
+        text = opened.texts[index]
+        listed.append(
             Difference(
-                item=shown(queue, place, text, opened.contexts(place), None, room),
-                opinions=[_opinion(row, named=settled is not None) for row in given],
+                item=shown(queue, index, text, opened.contexts(index), None, room),
+                opinions=[_opinion(row, named=settled is not None) for row in by_annotators],
                 settled=_opinion(settled, named=True) if settled else None,
             )
         )
-    return found
+    return listed
 
 
 def _opinion(row: Label, *, named: bool) -> Opinion:
     return Opinion(score=row.score, comment=row.rationale, annotator=row.annotator if named else None)
 
 
-def _shuffled(place: int, row: Label) -> bytes:
+def _shuffled(index: int, row: Label) -> bytes:
     """Order annotators anew for each item, the same at each visit, so that a place tells nobody's name."""
-    return hashlib.sha256(f"{place}\n{row.annotator}".encode()).digest()
+    return hashlib.sha256(f"{index}\n{row.annotator}".encode()).digest()
 
 
 ROUTES = (labelling, mine, item, whole_item, mark, adjudicate, decide)

@@ -101,7 +101,7 @@ def queues(request: AnyRequest, app: AtApp, person: AtPerson) -> Response[str]:
         request,
         "features/label/queues.html",
         "Label",
-        queues=[_listed(one, person) for one in opened],
+        queues=[_listed(queue, person) for queue in opened],
         wrong=wrong,
         label=LABEL,
         may_make=person.may("owner"),
@@ -215,26 +215,26 @@ def _material(app: AppState, run: str, judge: str, metric: str) -> Material:
     answers, questions = rows_file(folder, "answers"), rows_file(folder, "questions")
     if answers is None:
         raise DataError(f"The run {run!r} has no answers to read. Judge an answer sheet, or `ragstone run`.")
-    asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
+    questions_by_id = {row.id: row for row in read_rows(questions, Question)} if questions else {}
     return Material(
         source=run,
         judgements=_judgements(app, run),
         answers=list(read_rows(answers, Answer)),
-        questions=asked,
+        questions=questions_by_id,
         labels=_labels_of(app, run, metric),
-        evidence=_evidence(folder, asked.values()),
+        evidence=_evidence(folder, questions_by_id.values()),
         judge=_judge(app, judge),
     )
 
 
 def _labels_of(app: AppState, run: str, metric: str) -> list[Label]:
     """Return the labels of other queues of this run and metric; of one annotator's twice the last counts."""
-    found: dict[tuple[str, str, str | None], Label] = {}
+    last: dict[tuple[str, str, str | None], Label] = {}
     for opened in app.part(queues_of).all()[0]:
         if (opened.queue.source, opened.queue.metric) == (run, metric):
             for row in opened.marks.labels.rows():
-                found[row.question_id, row.system, row.annotator] = row
-    return list(found.values())
+                last[row.question_id, row.system, row.annotator] = row
+    return list(last.values())
 
 
 def _evidence(folder: Path, questions: Iterable[Question]) -> dict[str, list[str]]:
@@ -244,16 +244,20 @@ def _evidence(folder: Path, questions: Iterable[Question]) -> dict[str, list[str
     for question in questions:
         for span in question.evidence or []:
             wanted.setdefault(span.document_id, []).append((question.id, span.start, span.end))
-    found: dict[str, list[str]] = {}
+    passages: dict[str, list[str]] = {}
     for document in read_rows(path, Document) if path and wanted else ():
         for question_id, start, end in wanted.get(document.id, ()):
-            found.setdefault(question_id, []).append(document.text[start:end])
-    return found
+            passages.setdefault(question_id, []).append(document.text[start:end])
+    return passages
 
 
 def _judge(app: AppState, name: str) -> Judge | None:
     """Return the judge of this name: among those of the settings, else of the library; None for neither."""
-    own = [one for one in app.settings.judge.judges if name in (Path(one).stem, one.rpartition(":")[2])]
+    own = [
+        declared
+        for declared in app.settings.judge.judges
+        if name in (Path(declared).stem, declared.rpartition(":")[2])
+    ]
     shipped = [] if names_function(name) else [name]  # a name out of an address must not be imported
     for known in [*map(app.settings.named, own), *shipped]:
         try:
@@ -334,7 +338,7 @@ class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
 def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float) -> LabelledResult:
     """Return what the labels say so far; without the run, what people gave is all that they can say."""
     queue = opened.queue
-    given = labelled_means(queue, labels)
+    scores = labelled_means(queue, labels)
     if not labels:
         return LabelledResult()
     try:
@@ -342,11 +346,11 @@ def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float
         reach = reach_of(queue, judgements, labels, target)
         cards = list(report_cards(judgements, labels, resamples=RESAMPLES))
     except HTTPException as mistake:
-        return LabelledResult(people=given, wrong=mistake.detail)
+        return LabelledResult(people=scores, wrong=mistake.detail)
     except RagstoneError as mistake:
-        return LabelledResult(people=given, wrong=str(mistake))
-    predicted = {one.mean.system for one in reach}
-    people = [one for one in given if one.system not in predicted]
+        return LabelledResult(people=scores, wrong=str(mistake))
+    predicted = {each.mean.system for each in reach}
+    people = [each for each in scores if each.system not in predicted]
     return LabelledResult(reach=reach, people=people, cards=cards)
 
 

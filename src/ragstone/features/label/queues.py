@@ -91,9 +91,9 @@ def shown(
 def item_text(queue: Queue, text: Answer) -> str:
     """Return what an annotator may see of an item, whole, as plain text."""
     right = [] if queue.reference == "hidden" else references(text)
-    parts = [("question", text.question), *(("turn", one.content) for one in text.turns or ())]
-    parts += [("answer", text.answer), *(("right answer", one) for one in right)]
-    parts += [("context", one.text) for one in text.contexts or ()]
+    parts = [("question", text.question), *(("turn", each.content) for each in text.turns or ())]
+    parts += [("answer", text.answer), *(("right answer", each) for each in right)]
+    parts += [("context", each.text) for each in text.contexts or ()]
     return "\n\n".join(f"{name}:\n{part}" for name, part in parts if part)
 
 
@@ -104,37 +104,45 @@ def highlighted(text: Answer) -> list[Highlighted]:
     that share most words with the answer, those of the question left out, and a third of them at least.
     """
     contexts = [context.text for context in text.contexts or []]
-    spans = [sentence_spans(one) if len(one) <= LONGEST_SEARCHED else [] for one in contexts]
-    sentences = [(at, start, end) for at, found in enumerate(spans) for start, end in found]
+    spans = [
+        sentence_spans(context_text) if len(context_text) <= LONGEST_SEARCHED else []
+        for context_text in contexts
+    ]
+    sentences = [(at, start, end) for at, spans_of in enumerate(spans) for start, end in spans_of]
     marks: dict[tuple[int, int, int], Kind] = {}
     for at, start, end in _supporting(text, contexts, sentences):
         marks[at, start, end] = "answer"
-    passages = [one for one in (text.metadata or {}).get(EVIDENCE, []) if isinstance(one, str)]
+    passages = [
+        context_text
+        for context_text in (text.metadata or {}).get(EVIDENCE, [])
+        if isinstance(context_text, str)
+    ]
     for at, start, end in sentences:
         sentence = contexts[at][start:end]
         if any(sentence in passage or passage in sentence for passage in passages if passage.strip()):
             marks[at, start, end] = "evidence"
     return [
         _parts(
-            one, [(start, end, kind) for (place, start, end), kind in sorted(marks.items()) if place == at]
+            context_text,
+            [(start, end, kind) for (number, start, end), kind in sorted(marks.items()) if number == at],
         )
-        for at, one in enumerate(contexts)
+        for at, context_text in enumerate(contexts)
     ]
 
 
 def _supporting(
     text: Answer, contexts: Sequence[str], sentences: Sequence[tuple[int, int, int]]
 ) -> list[tuple[int, int, int]]:
-    asked = set(words(text.question or ""))
-    wanted = set(words(text.answer)) - asked or set(words(text.answer))
+    question_words = set(words(text.question or ""))
+    wanted = set(words(text.answer)) - question_words or set(words(text.answer))
     if not wanted:
         return []
     shares = {
         (at, start, end): len(wanted & set(words(contexts[at][start:end]))) / len(wanted)
         for at, start, end in sentences
     }
-    best = sorted(shares, key=lambda one: -shares[one])[:MOST_MARKED]
-    return [one for one in best if shares[one] >= LEAST_SHARE]
+    best = sorted(shares, key=lambda span: -shares[span])[:MOST_MARKED]
+    return [span for span in best if shares[span] >= LEAST_SHARE]
 
 
 def _parts(text: str, marks: Sequence[tuple[int, int, Kind]]) -> Highlighted:
@@ -154,17 +162,17 @@ class OpenQueue:
         self.marks = Marks(queue, labels / f"{queue.name}.jsonl", folder / f"{queue.name}.skipped.jsonl")
         self._contexts: dict[int, list[Highlighted]] = {}
 
-    def contexts(self, place: int) -> list[Highlighted]:
+    def contexts(self, index: int) -> list[Highlighted]:
         """Return the contexts of an item with what supports its answer marked."""
-        if place not in self._contexts:
-            self._contexts[place] = highlighted(self.texts[place])
-        return self._contexts[place]
+        if index not in self._contexts:
+            self._contexts[index] = highlighted(self.texts[index])
+        return self._contexts[index]
 
     def share_of(self, person: str) -> tuple[int, int]:
         """Return how many of a person's items they have labelled, and how many are theirs."""
         own = {(row.question_id, row.system) for row in self.marks.labels.rows() if row.annotator == person}
-        items = [self.queue.items[place] for place in self.queue.places_of(person)]
-        return sum((one.question_id, one.system) in own for one in items), len(items)
+        items = [self.queue.items[index] for index in self.queue.places_of(person)]
+        return sum((each.question_id, each.system) in own for each in items), len(items)
 
 
 class Queues:
@@ -189,7 +197,7 @@ class Queues:
 
     def all(self) -> tuple[list[OpenQueue], list[str]]:
         """Return the queues by name; and what is wrong with those that cannot be opened, or their labels."""
-        found, wrong = [], []
+        opened_queues, wrong = [], []
         for name in queue_names(self.folder):
             try:
                 opened = self.open(name)
@@ -198,8 +206,8 @@ class Queues:
             except DataError as mistake:
                 wrong.append(f"{name}: {mistake}")
             else:
-                found.append(opened)
-        return found, wrong
+                opened_queues.append(opened)
+        return opened_queues, wrong
 
 
 def queues_of(app: AppState) -> Queues:

@@ -80,7 +80,9 @@ class MonitorPages:
         return MonitorStore(self._folder)
 
     def _render(self) -> str:
-        judges = [one.name for one in load_judges(map(self._settings.named, self._settings.monitor.judges))]
+        judges = [
+            judge.name for judge in load_judges(map(self._settings.named, self._settings.monitor.judges))
+        ]
         with self._open() as store:
             look = look_of(store, self._settings, judges, utc_today())
         return render_monitor(look, served=self._root, back=self._back)
@@ -89,29 +91,29 @@ class MonitorPages:
         """Return a page of questions. Raises RefusedRequest for a metric and a gap that there are not."""
         return await asyncio.to_thread(self._questions, asked)
 
-    def _questions(self, asked: QuestionsAsked) -> str:
+    def _questions(self, query: QuestionsAsked) -> str:
         # A tag without a value narrows nothing.
-        tags = {asked.tag: asked.value} if asked.tag and asked.value else {}
-        chosen = ExchangeFilter(text=asked.text or None, tags=tags)
-        metric, page, gap = asked.metric, asked.page, int(asked.gap) if asked.gap.isdecimal() else 0
+        tags = {query.tag: query.value} if query.tag and query.value else {}
+        chosen = ExchangeFilter(text=query.text or None, tags=tags)
+        metric, page, gap = query.metric, query.page, int(query.gap) if query.gap.isdecimal() else 0
         with self._open() as store:
-            best, kept = store.best(), load_gaps(store)
+            best, gaps = store.best(), load_gaps(store)
             choices = drawn_metrics(best, store.cells(tag=""))
             if metric and metric not in choices:
                 raise RefusedRequest(404, "no judge has scored that metric")
             if gap:
-                if kept is None or gap > len(kept.gaps):
+                if gaps is None or gap > len(gaps.gaps):
                     raise RefusedRequest(404, "there is no such gap any more")
-                names = tuple(name for one in kept.gaps[gap - 1].examples for name in one.ids)
+                names = tuple(name for example in gaps.gaps[gap - 1].examples for name in example.ids)
                 chosen = msgspec.structs.replace(chosen, names=names)
-            found = (
+            shown_page = (
                 store.scored(metric, chosen, page=page, size=A_PAGE)
                 if metric
                 else store.exchanges(chosen, page=page, size=A_PAGE)
             )
-            items = [Open(seen=one, low=low_in(one, best), gaps=[]) for one in found.rows]
+            items = [Open(seen=example, low=low_in(example, best), gaps=[]) for example in shown_page.rows]
             return render_questions(
-                found,
+                shown_page,
                 items,
                 chosen,
                 metric=metric,

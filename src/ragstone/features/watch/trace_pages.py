@@ -26,16 +26,16 @@ def traces(request: AnyRequest, app: AtApp, at: FromQuery[int] = 1) -> Response[
     """Give a page of the traces, the newest first."""
     at = max(1, at)
     files = trace_files(_folders(app))
-    found, more = newest_traces(files, TRACES_A_PAGE * (at - 1), TRACES_A_PAGE)
+    listed, more = newest_traces(files, TRACES_A_PAGE * (at - 1), TRACES_A_PAGE)
     return page(
         request,
         "features/watch/traces.html",
         "Traces",
         tree=None,
-        found=found,
+        found=listed,
         at=at,
         n_pages=at + more,
-        folders=[str(one) for one in _folders(app)],
+        folders=[str(folder) for folder in _folders(app)],
         longest=SHORT,
         lasted=lasted,
     )
@@ -102,7 +102,7 @@ class ShownSpan(NamedTuple):
 
 def _shown_spans(tree: TraceTree) -> list[ShownSpan]:
     """Return what the page shows of each span: the whole page has room for MOST_A_PAGE of their texts."""
-    room, shown = MOST_A_PAGE, []
+    room, spans = MOST_A_PAGE, []
     for row in tree.rows:
         named = [("Input", row.given), ("Result", row.result)]
         named += [(name, text) for name, text in row.fields if text not in (row.given, row.result)]
@@ -120,8 +120,8 @@ def _shown_spans(tree: TraceTree) -> list[ShownSpan]:
         name, is_name_cut = shortened(row.name or row.id, SHORT)
         error, is_error_cut = shortened(row.error, MOST_A_TEXT // 10)
         room -= len(error)
-        shown.append(ShownSpan(row, name, error, texts, any([*cuts, is_name_cut, is_error_cut])))
-    return shown
+        spans.append(ShownSpan(row, name, error, texts, any([*cuts, is_name_cut, is_error_cut])))
+    return spans
 
 
 def lasted(seconds: float | None) -> str:
