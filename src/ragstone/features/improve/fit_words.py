@@ -62,7 +62,7 @@ def _remarks(fit: CascadeFit) -> list[str]:
     if fit.dear_alone.calls:
         lines.append(
             f"All these answers take {_taken(fit.spent, fit.spent_usd)}; "
-            f"{_taken(fit.dear_alone, fit.dear_alone_usd)} with the expensive judge alfigures."
+            f"{_taken(fit.dear_alone, fit.dear_alone_usd)} with the expensive judge alone."
         )
     if fit.n_folds_out:
         lines.append(
