@@ -36,15 +36,9 @@ from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.records import Answer
-from ragstone.kernel.statistics import (
-    Floats,
-    bootstrap_estimates,
-    cluster_codes,
-    cluster_totals,
-    difference_estimates,
-    roc_auc,
-)
+from ragstone.kernel.statistics import Floats, cluster_codes, cluster_totals, difference_estimates, roc_auc
 from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 from ragstone.kernel.statistics.correlation import spearman
 
 PACKAGE = Path(ragstone.__file__).parent

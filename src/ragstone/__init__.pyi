@@ -7,6 +7,7 @@ from .assistant import Passage as Passage
 from .assistant import Said as Said
 from .assistant import build_knowledge as build_knowledge
 from .assistant import open_assistant as open_assistant
+from .features.answer.answering import answer as answer
 from .features.ask.asking import AskedQuestion as AskedQuestion
 from .features.ask.asking import ask as ask
 from .features.attack.attacking import attack as attack
@@ -47,8 +48,10 @@ from .features.improve.judge_files import Frozen as Frozen
 from .features.improve.learn import learn_judge as learn_judge
 from .features.improve.learned import Learning as Learning
 from .features.improve.values import Development as Development
+from .features.judge.judging import judge as judge
 from .features.label.labelling import next_to_label as next_to_label
 from .features.report.page import write_report as write_report
+from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
 from .features.review.reviewing import review_questions as review_questions
 from .features.run.pipeline import run as run
@@ -138,9 +141,6 @@ from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary
-from .kernel.stages.api import answer as answer
-from .kernel.stages.api import judge as judge
-from .kernel.stages.api import retrieve as retrieve
 from .kernel.stages.tag import tag as tag
 from .kernel.statistics import Estimate as Estimate
 from .kernel.statistics import mean_estimate as mean_estimate

@@ -73,14 +73,14 @@ async def log_in(request: AnyRequest, app: AtApp, data: URLEncodedBody[Login]) -
         # A name that nobody has may be a password that was typed into the wrong field.
         who = account.name if account else None
         app.audit(request, "login refused" if right is None else "login failed", name=who)
-        words, status = (TOO_MANY, 429) if right is None else (WRONG, 401)
-        return _login(request, words, data.next, name=data.name, status=status)
+        problem, status = (TOO_MANY, 429) if right is None else (WRONG, 401)
+        return _login(request, problem, data.next, name=data.name, status=status)
     return _enter(request, app, account, "login", own_path(data.next))
 
 
-def _login(request: AnyRequest, words: str, to: str, *, name: str = "", status: int = 200) -> Response[str]:
+def _login(request: AnyRequest, problem: str, to: str, *, name: str = "", status: int = 200) -> Response[str]:
     return page(
-        request, "workbench/login.html", "Log in", status=status, words=words, next=own_path(to), name=name
+        request, "workbench/login.html", "Log in", status=status, words=problem, next=own_path(to), name=name
     )
 
 
@@ -123,13 +123,13 @@ async def accept(
 
 
 def _invitation(
-    request: AnyRequest, app: AppState, token: str, words: str, *, name: str = "", status: int = 200
+    request: AnyRequest, app: AppState, token: str, problem: str, *, name: str = "", status: int = 200
 ) -> Response[str]:
     invitation = needed_accounts(app).invitation(token)
     if invitation is None:
         return page(request, "wrong.html", "This link no longer works", status=404, words=NO_INVITATION)
     title = "New password" if invitation.person else "Welcome"
-    values = {"invitation": invitation, "words": words, "name": name}
+    values = {"invitation": invitation, "words": problem, "name": name}
     return page(request, "workbench/invite.html", title, status=status, **values)
 
 
@@ -208,7 +208,7 @@ def see_other(path: str, cookie: str | None = None) -> Response[str]:
         "",
         status_code=303,
         media_type="text/plain",
-        headers={name: one for name, one in headers.items() if one},
+        headers={name: value for name, value in headers.items() if value},
     )
 
 

@@ -223,15 +223,15 @@ class Accounts:
         return next(iter(self._open(_digest(token))), None)
 
     def _open(self, digest: bytes | None = None) -> list[Invitation]:
-        found = self._register.rows(OPEN_INVITATIONS, self._now(), digest, digest)
+        rows = self._register.rows(OPEN_INVITATIONS, self._now(), digest, digest)
         names = Invitation.__struct_fields__
-        return [Invitation(**dict(zip(names, row, strict=True))) for row in found]
+        return [Invitation(**dict(zip(names, row, strict=True))) for row in rows]
 
     def revoke(self, number: int) -> Invitation | None:
         """End an invitation; return it, None where it is not open."""
-        found = [one for one in self.invitations() if one.id == number]
+        matching = [invitation for invitation in self.invitations() if invitation.id == number]
         self._register.rows("DELETE FROM invitations WHERE id = ?", number)
-        return found[0] if found else None
+        return matching[0] if matching else None
 
     def accept(self, token: str, name: str, password: str) -> UserAccount:
         """Make the account of an invitation, or set the password anew, and end the invitation.
@@ -297,7 +297,7 @@ class Accounts:
         return account
 
     def _check_not_last(self, account: UserAccount, advice: str) -> None:
-        others = [one for one in self.people() if one.role == "owner" and one.id != account.id]
+        others = [other for other in self.people() if other.role == "owner" and other.id != account.id]
         if account.role == "owner" and not others:
             raise DataError(f"{account.name} is the last owner. {advice}")
 

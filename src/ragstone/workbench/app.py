@@ -24,7 +24,7 @@ from ragstone.kernel.serve.requests import AnyRequest, JsonRequest
 from ragstone.kernel.serve.runs import Runs
 from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.bare_files import links_in
-from ragstone.workbench.guard import guarded
+from ragstone.workbench.guard import HOME, guarded
 from ragstone.workbench.pages import PAGES, PLACES
 from ragstone.workbench.run_pages import kind_of_bench
 
@@ -47,7 +47,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
             "app": Provide(lambda: state, sync_to_thread=False),
             "person": Provide(who_asks, sync_to_thread=False),
         },
-        exception_handlers={Exception: told},
+        exception_handlers={Exception: error_page},
         on_shutdown=[state.close],
         logging_config=None,
         openapi_config=None,
@@ -59,39 +59,42 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
 
 
 def _router(module: PageModule) -> Router:
-    given = getattr(module, "GIVEN", {})
+    providers = getattr(module, "GIVEN", {})
     return Router(
         ROOT,
         route_handlers=module.ROUTES,
-        dependencies={name: Provide(give, sync_to_thread=True) for name, give in given.items()},
+        dependencies={name: Provide(give, sync_to_thread=True) for name, give in providers.items()},
     )
 
 
-def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
+def error_page(request: AnyRequest, mistake: Exception) -> Response[Any]:
     """Return a page that says what is wrong; a script that asks for JSON gets the words as JSON."""
     match mistake:
         case ValidationException() if isinstance(mistake.extra, list):
-            status, words = mistake.status_code, _unfit(mistake.extra)
+            status, text = mistake.status_code, _unfit(mistake.extra)
         case NotFoundException(detail="Not Found"):
-            status, words = mistake.status_code, NO_PAGE
+            status, text = mistake.status_code, NO_PAGE
         case HTTPException():
-            status, words = mistake.status_code, mistake.detail
+            status, text = mistake.status_code, mistake.detail
         case RagstoneError():
-            status, words = 422, str(mistake)
+            status, text = 422, str(mistake)
         case _:
             raise mistake
     if "application/json" in request.headers.get("accept", ""):
-        answer: Response[Any] = Response({"detail": words}, status_code=status)
+        answer: Response[Any] = Response({"detail": text}, status_code=status)
     else:
-        answer = page(request, "wrong.html", "Something went wrong", status=status, words=words)
+        answer = page(request, "wrong.html", "Something went wrong", status=status, words=text)
     answer.headers.update(getattr(mistake, "headers", None) or {})
     return answer
 
 
-def _unfit(found: list[Any]) -> str:
+def _unfit(errors: list[Any]) -> str:
     """Return what is wrong with the values of an address or a form, by their names."""
-    told = [f"{one['key']}: {one['message']}" if one.get("key") else str(one["message"]) for one in found]
-    return f"The request is not valid. {'; '.join(told)}."
+    problems = [
+        f"{error['key']}: {error['message']}" if error.get("key") else str(error["message"])
+        for error in errors
+    ]
+    return f"The request is not valid. {'; '.join(problems)}."
 
 
 MOVED = (307, [(b"location", f"{ROOT}/".encode()), (b"content-length", b"0")], b"")
@@ -125,7 +128,7 @@ def side_by_side(
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
         if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] == TRACES:
             await traces(scope, receive, send)
-        elif _is_ours(scope["path"]):
+        elif f"{scope['path']}/".startswith(HOME):
             await workbench(scope, receive, send)
         elif assistant is not None:
             await assistant(scope, receive, send)
@@ -135,16 +138,12 @@ def side_by_side(
     return app
 
 
-def _is_ours(path: str) -> bool:
-    return path == ROOT or path.startswith(f"{ROOT}/")
-
-
 async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:
     """Open what the applications own, and close it when the server ends."""
     await receive()
     async with contextlib.AsyncExitStack() as stack:
-        for one in apps:
-            await stack.enter_async_context(one.lifespan())
+        for app in apps:
+            await stack.enter_async_context(app.lifespan())
         await send({"type": "lifespan.startup.complete"})  # type: ignore[typeddict-item]
         await receive()
     await send({"type": "lifespan.shutdown.complete"})  # type: ignore[typeddict-item]
@@ -153,7 +152,7 @@ async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:
 def _is_host(scope: HTTPScope) -> bool:
     """Return whether a request names one host at most, in a way that all readers of it read alike."""
     hosts = [HOST.fullmatch(value) for name, value in scope["headers"] if name == b"host"]
-    return len(hosts) <= 1 and all(one and int(one[1] or 0) <= LAST_PORT for one in hosts)
+    return len(hosts) <= 1 and all(match and int(match[1] or 0) <= LAST_PORT for match in hosts)
 
 
 async def _answer(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:

@@ -59,15 +59,15 @@ def _asset(name: str) -> _Asset | None:
 def asset(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
     """Give a style or a script: of a room, or of the report and its charts."""
     kind = TYPES.get(name.rpartition(".")[2])
-    found = _asset(name) if kind and "/" not in name and "\\" not in name else None
-    if found is None:
+    file = _asset(name) if kind and "/" not in name and "\\" not in name else None
+    if file is None:
         return Response(b"no such file", status_code=404, media_type="text/plain")
-    headers = {"Cache-Control": "no-cache", "ETag": found.tag, "Vary": "Accept-Encoding"}
-    if request.headers.get("if-none-match") == found.tag:
+    headers = {"Cache-Control": "no-cache", "ETag": file.tag, "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == file.tag:
         return Response(b"", status_code=304, headers=headers)
-    if found.packed and "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(found.packed, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(found.plain, media_type=kind, headers=headers)
+    if file.packed and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.packed, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(file.plain, media_type=kind, headers=headers)
 
 
 ROUTES = (asset,)

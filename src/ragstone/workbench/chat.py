@@ -31,18 +31,18 @@ def chat_app(assistant: Assistant, settings: Settings) -> Litestar:
 
 def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotonic) -> list[Any]:
     """Return the routes /monitor and /monitor/questions. tick: seconds, for how long a page is fresh."""
-    shown = MonitorPages(settings, tick)
+    pages = MonitorPages(settings, tick)
 
     @get("/monitor", include_in_schema=False)
     async def monitor(request: AnyRequest, app_state: WithState) -> Response[str]:
         """Give the page of the monitor."""
         app_state.check_admin(request)
-        return monitor_page(await shown.page())
+        return monitor_page(await pages.page())
 
     @get("/monitor/questions", include_in_schema=False)
     async def questions(request: AnyRequest, app_state: WithState) -> Response[str]:
         """Give a page of questions: the newest, or the worst in a metric."""
         app_state.check_admin(request)
-        return monitor_page(await shown.questions(query_of(request, QuestionsAsked)))
+        return monitor_page(await pages.questions(query_of(request, QuestionsAsked)))
 
     return [monitor, questions]

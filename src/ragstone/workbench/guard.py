@@ -34,10 +34,10 @@ VISIT_S = 400 * 86_400  # as long as browsers keep one
 class Cookies:
     """The cookies of a request. secure: they go over https alone, and are of this host alone."""
 
-    def __init__(self, found: Mapping[str, str], *, secure: bool) -> None:
+    def __init__(self, cookies: Mapping[str, str], *, secure: bool) -> None:
         self._secure = secure
-        self.session: str | None = found.get(self._name(SESSION))
-        self._visit: str | None = found.get(self._name(VISIT))
+        self.session: str | None = cookies.get(self._name(SESSION))
+        self._visit: str | None = cookies.get(self._name(VISIT))
         self._is_new = False
 
     def visit(self) -> str:
@@ -72,9 +72,9 @@ def token_of(visit: str) -> str:
     return hashlib.sha256(b"csrf " + visit.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def matches(token: str, given: str | None) -> bool:
+def matches(token: str, sent: str | None) -> bool:
     """Return whether a token is the right one, in a time that does not tell."""
-    return given is not None and hmac.compare_digest(token.encode(), given.encode("utf-8", "surrogateescape"))
+    return sent is not None and hmac.compare_digest(token.encode(), sent.encode("utf-8", "surrogateescape"))
 
 
 FORM_BYTES = 1 << 20
@@ -141,7 +141,7 @@ def foreign(request: AnyRequest, app: AppState) -> TurnedAway | None:
     host, public = request.headers.get("host", ""), app.settings.serve.public_url
     name = _hostname(host)
     if app.part(accounts_of) is None:
-        if any(one in OF_PROXIES or one.startswith("x-forwarded-") for one in request.headers):
+        if any(header in OF_PROXIES or header.startswith("x-forwarded-") for header in request.headers):
             return TurnedAway(detail=PROXIED)
         if not is_loopback(name):
             return TurnedAway(detail=f"{name!r} is not a name of this machine.")
@@ -205,7 +205,7 @@ OWN = (f"{ROOT}/login", f"{ROOT}/logout", f"{ROOT}/logout/everywhere", f"{ROOT}/
 SAFE = ("GET", "HEAD", "OPTIONS")
 REFERRER = (b"referrer-policy", b"same-origin")  # with "no-referrer" a browser hides the origin of a form
 HEADERS = (
-    *(one for one in HEADERS_OF_ALL if one[0] != REFERRER[0]),
+    *(header for header in HEADERS_OF_ALL if header[0] != REFERRER[0]),
     REFERRER,
     (b"cross-origin-opener-policy", b"same-origin"),
 )
@@ -238,14 +238,14 @@ def guarded(
         answering = _headed(scope, send, cookies, methods)
         turned = foreign(request, app) or _unknown(request) or _too_large(request, app)
         if turned is None and scope["method"] not in SAFE:
-            given: str | None = request.headers.get("x-csrf-token")
-            if given is None and request.content_type[0] == RequestEncodingType.URL_ENCODED:
-                given, receive = await form_token(receive)
-            turned = None if matches(state["csrf"], given) else TurnedAway(detail=FORGED)
+            sent: str | None = request.headers.get("x-csrf-token")
+            if sent is None and request.content_type[0] == RequestEncodingType.URL_ENCODED:
+                sent, receive = await form_token(receive)
+            turned = None if matches(state["csrf"], sent) else TurnedAway(detail=FORGED)
         if turned is None:
             await inner(scope, receive, answering)
         else:
-            await _told(request, turned)(scope, receive, answering)
+            await _refusal(request, turned)(scope, receive, answering)
 
     return guard
 
@@ -294,7 +294,9 @@ def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str
             headers = with_methods(scope, list(message["headers"]), methods)
             present = {name.lower() for name, _ in headers}
             headers += HEADERS
-            headers += [one for one in (STRICT, (b"cache-control", b"no-store")) if one[0] not in present]
+            headers += [
+                header for header in (STRICT, (b"cache-control", b"no-store")) if header[0] not in present
+            ]
             if not assets and (made := cookies.made()):
                 headers.append((b"set-cookie", made))
             message["headers"] = headers
@@ -303,12 +305,12 @@ def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str
     return sent
 
 
-def _told(request: AnyRequest, turned: TurnedAway) -> ASGIApp:
+def _refusal(request: AnyRequest, turned: TurnedAway) -> ASGIApp:
     """Return what answers a request that is turned away: as JSON to a script, as a page to a browser."""
     response: Response[Any]
     if asks_json(request):
-        said = {"detail": turned.detail} | ({"login": turned.login} if turned.login else {})
-        response = Response(said, status_code=turned.status)
+        problem = {"detail": turned.detail} | ({"login": turned.login} if turned.login else {})
+        response = Response(problem, status_code=turned.status)
     elif turned.login:
         response = Response(b"", status_code=303, headers={"Location": turned.login})
     else:

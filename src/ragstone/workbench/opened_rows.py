@@ -40,20 +40,20 @@ def opened_in(
 
     Raises DataError where a file was changed while it was read.
     """
-    place = place_of(con, question_id)
-    if place is None:
+    at = place_of(con, question_id)
+    if at is None:
         return None
     paths = {kind: Path(path) for kind, path in con.execute("SELECT kind, path FROM sources").fetchall()}
-    found = con.execute(
-        "SELECT kind, start, size FROM spans WHERE place = ? ORDER BY start", [place]
-    ).fetchall()
-    rows = _lines(paths, found)
+    spans = con.execute("SELECT kind, start, size FROM spans WHERE place = ? ORDER BY start", [at]).fetchall()
+    rows = _lines(paths, spans)
     questions, rankings = _all(rows, "questions", Question), _all(rows, "rankings", Ranking)
     answers = _all(rows, "answers", Answer)
-    chunks = {row.id: row for row in _named(con, paths, "chunks", _wanted_chunks(rankings, answers), Chunk)}
+    wanted = {item.chunk_id or "" for row in rankings for item in row.items[:SHOWN_RANKS]}
+    wanted |= {context.id or "" for row in answers for context in row.contexts or []}
+    chunks = {row.id: row for row in _named(con, paths, "chunks", wanted, Chunk)}
     wanted = {span.document_id for row in questions for span in row.evidence or []}
     wanted |= {item.document_id for row in rankings for item in row.items[:SHOWN_RANKS]}
-    wanted |= {one.document_id or "" for row in answers for one in row.contexts or []}
+    wanted |= {context.document_id or "" for row in answers for context in row.contexts or []}
     wanted |= {chunk.document_id for chunk in chunks.values()}
     documents = {row.id: row for row in _named(con, paths, "documents", wanted, Document)}
     run = Run(
@@ -73,14 +73,12 @@ def opened_in(
 
 def text_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> bytes | None:
     """Return the lines of a question's rows, as its files have them; None where there is no such question."""
-    place = place_of(con, question_id)
-    if place is None:
+    at = place_of(con, question_id)
+    if at is None:
         return None
     paths = {kind: Path(path) for kind, path in con.execute("SELECT kind, path FROM sources").fetchall()}
-    found = con.execute(
-        "SELECT kind, start, size FROM spans WHERE place = ? ORDER BY start", [place]
-    ).fetchall()
-    rows = _lines(paths, found)
+    spans = con.execute("SELECT kind, start, size FROM spans WHERE place = ? ORDER BY start", [at]).fetchall()
+    rows = _lines(paths, spans)
     return b"\n".join(b"\n".join([f"{kind}.jsonl".encode(), *lines, b""]) for kind, lines in rows.items())
 
 
@@ -92,11 +90,11 @@ def rows_at(
     Raises DataError where a file was changed while it was read.
     """
     paths = {name: Path(path) for name, path in con.execute("SELECT kind, path FROM sources").fetchall()}
-    found = con.execute(
+    spans = con.execute(
         "SELECT kind, start, size FROM spans WHERE kind = ? AND place IN (SELECT unnest(?)) ORDER BY start",
         [KIND_CODES[kind], list(places)],
     ).fetchall()
-    return _all(_lines(paths, found), kind, row_type)
+    return _all(_lines(paths, spans), kind, row_type)
 
 
 def _evidence(question: Question, documents: Mapping[str, Document]) -> list[tuple[str, str]]:
@@ -105,11 +103,6 @@ def _evidence(question: Question, documents: Mapping[str, Document]) -> list[tup
         for span in question.evidence or []
         if span.document_id in documents
     ]
-
-
-def _wanted_chunks(rankings: Iterable[Ranking], answers: Iterable[Answer]) -> set[str]:
-    shown = {item.chunk_id or "" for row in rankings for item in row.items[:SHOWN_RANKS]}
-    return shown | {one.id or "" for row in answers for one in row.contexts or []}
 
 
 def _named(
@@ -122,18 +115,18 @@ def _named(
     """Return the documents or chunks of these ids, as far as there are any."""
     if kind not in paths or not ids:
         return []
-    found = con.execute(
+    spans = con.execute(
         "SELECT kind, start, size FROM named WHERE kind = ? AND id IN (SELECT unnest(?))",
         [KIND_CODES[kind], sorted(ids)],
     ).fetchall()
-    return _all(_lines(paths, found), kind, row_type)
+    return _all(_lines(paths, spans), kind, row_type)
 
 
-def _lines(paths: Mapping[str, Path], found: Iterable[tuple[int, int, int]]) -> Rows:
+def _lines(paths: Mapping[str, Path], spans: Iterable[tuple[int, int, int]]) -> Rows:
     """Return the lines that stand at these places, by kind of row."""
     rows: Rows = defaultdict(list)
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for code, start, size in found:
+    for code, start, size in spans:
         places[CODED[code]].append((start, size))
     for kind, ours in places.items():
         with paths[kind].open("rb") as file:
@@ -166,7 +159,7 @@ class _Pieces(msgspec.Struct):
     of: dict[str, list[int]]
 
 
-def conversations(run: Path, question_id: str, kept: Path) -> list[AskedCall]:
+def conversations(run: Path, question_id: str, folder: Path) -> list[AskedCall]:
     """Return the conversations of one question, in the order of the run. kept: a folder for the pieces.
 
     The first call for a run takes a second or two for each 100,000 conversations. Raises DataError for a
@@ -174,15 +167,15 @@ def conversations(run: Path, question_id: str, kept: Path) -> list[AskedCall]:
     """
     if not (run / CALLS_FILE).is_file():
         return []
-    pieces = _pieces_kept(run, kept) or _cut(run, kept)
-    found = []
-    with (kept / "calls").open("rb") as file:
+    pieces = _pieces_kept(run, folder) or _cut(run, folder)
+    asked_calls = []
+    with (folder / "calls").open("rb") as file:
         for number in pieces.of.get(question_id, []):
             start, size = pieces.pieces[number]
             file.seek(start)
             lines = zlib.decompress(file.read(size)).splitlines()
-            found += [msgspec.json.decode(line, type=AskedCall) for line in lines]
-    return [one for one in found if one.question_id == question_id]
+            asked_calls += [msgspec.json.decode(line, type=AskedCall) for line in lines]
+    return [call for call in asked_calls if call.question_id == question_id]
 
 
 def _stamp(run: Path) -> tuple[int, int, int]:
@@ -190,38 +183,38 @@ def _stamp(run: Path) -> tuple[int, int, int]:
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
-def _pieces_kept(run: Path, kept: Path) -> _Pieces | None:
+def _pieces_kept(run: Path, folder: Path) -> _Pieces | None:
     try:
-        found = msgspec.json.decode((kept / "calls.json").read_bytes(), type=_Pieces)
+        pieces = msgspec.json.decode((folder / "calls.json").read_bytes(), type=_Pieces)
     except (OSError, msgspec.DecodeError):
         return None
-    return found if found.stamp == _stamp(run) else None
+    return pieces if pieces.stamp == _stamp(run) else None
 
 
-def _cut(run: Path, kept: Path) -> _Pieces:
-    make_folder(kept)
-    found = _Pieces(stamp=_stamp(run), pieces=[], of={})
-    (kept / "calls.json").unlink(missing_ok=True)  # never beside the pieces of another state
-    unfinished = kept / "calls.partial"
+def _cut(run: Path, folder: Path) -> _Pieces:
+    make_folder(folder)
+    pieces = _Pieces(stamp=_stamp(run), pieces=[], of={})
+    (folder / "calls.json").unlink(missing_ok=True)  # never beside the pieces of another state
+    unfinished = folder / "calls.partial"
     with unfinished.open("wb") as file:
         for ids, lines in _in_pieces(run):
             packed = zlib.compress(b"\n".join(lines), QUICK)
             for question_id in dict.fromkeys(ids):
-                found.of.setdefault(question_id, []).append(len(found.pieces))
-            found.pieces.append(_Piece(file.tell(), len(packed)))
+                pieces.of.setdefault(question_id, []).append(len(pieces.pieces))
+            pieces.pieces.append(_Piece(file.tell(), len(packed)))
             file.write(packed)
-    unfinished.replace(kept / "calls")
-    (kept / "calls.json").write_bytes(msgspec.json.encode(found))
-    return found
+    unfinished.replace(folder / "calls")
+    (folder / "calls.json").write_bytes(msgspec.json.encode(pieces))
+    return pieces
 
 
 def _in_pieces(run: Path) -> Iterator[tuple[list[str], list[bytes]]]:
     ids: list[str] = []
     lines: list[bytes] = []
     size = 0
-    for one in read_asked(run):
-        line = msgspec.json.encode(one)
-        ids.append(one.question_id)
+    for call in read_asked(run):
+        line = msgspec.json.encode(call)
+        ids.append(call.question_id)
         lines.append(line)
         size += len(line)
         if size > PIECE_BYTES:

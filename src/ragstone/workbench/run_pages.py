@@ -40,7 +40,6 @@ from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
 from ragstone.kernel.runs.embedded import CallShown, ColumnView, spelled_out
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.run import Run, read_run
-from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
 from ragstone.kernel.serve.frame import ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
@@ -56,7 +55,7 @@ from ragstone.kernel.serve.rows.asking import (
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.runs import summary_of_none
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
-from ragstone.workbench.bare_files import shown_place
+from ragstone.workbench.bare_files import rows_location
 from ragstone.workbench.opened_rows import conversations, opened_in, text_of
 from ragstone.workbench.reports import reports_of
 
@@ -83,6 +82,7 @@ def run(
     values: dict[str, Any] = {}
     if view.run:
         summary, numbers = view.run.summary, number_blocks(view.run.summary, view.run)
+        by_model = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
         values = {
             "summary": summary,
             "numbers": render_blocks(numbers),
@@ -92,7 +92,7 @@ def run(
             else "",
             "drawn": draw(charts_in(numbers)),
             "cautions": any(caution(metric, summary) for metric in summary.metrics),
-            "n_unmeasured": _n_unmeasured(summary),
+            "n_unmeasured": len(by_model - {(card.judge, card.model) for card in summary.cards}),
         }
     return page(
         request,
@@ -107,31 +107,24 @@ def run(
         may_draw=person.may("owner") and all(rows_file(folder, kind) for kind in ("answers", "judgements")),
         tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
         has_calls=(folder / CALLS_FILE).is_file(),
-        folder=shown_place(folder),
+        folder=rows_location(folder),
         is_packed=False,
         paged=True,
         status_words=safe(script_json(STATUS_WORDS).decode()),
     )
 
 
-def _n_unmeasured(summary: RunSummary) -> int:
-    """Return how many judges that asked a model have no report card."""
-    measured = {(card.judge, card.model) for card in summary.cards}
-    asked = {(metric.judge, metric.model) for metric in summary.metrics if metric.model != NO_MODEL}
-    return len(asked - measured)
-
-
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
 def head(app: AtApp, folder: RunFolder) -> RowsHead:
     """Give the judges of a run, and what its menus offer."""
     with app.indexes.of(folder) as con:
-        return head_in(con, told_columns(app, folder))
+        return head_in(con, summarised_columns(app, folder))
 
 
 @get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
 def rows(request: AnyRequest, app: AtApp, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
-    columns, chosen = told_columns(app, folder), query_of(request, RowFilter)
+    columns, chosen = summarised_columns(app, folder), query_of(request, RowFilter)
     with app.indexes.of(folder) as con:
         return PageRoom(length_in_json).fitted(lines_in(con, chosen, columns_in(con, columns)))
 
@@ -149,11 +142,11 @@ def place(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> dict[str, 
 @get("/runs/{index:int}/{name:str}/question", sync_to_thread=True)
 def question(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
     """Give a question with its answers, judgements, contexts and rankings."""
-    shown = app.runs.view(folder).run
+    run = app.runs.view(folder).run
     with app.indexes.of(folder) as con:
-        columns = columns_in(con, columns_of(shown.summary) if shown else [])
-        summary = shown.summary if shown else summary_of_none(folder)
-        opened = opened_in(con, question, columns, summary, shown.causes if shown else {})
+        columns = columns_in(con, columns_of(run.summary) if run else [])
+        summary = run.summary if run else summary_of_none(folder)
+        opened = opened_in(con, question, columns, summary, run.causes if run else {})
     if opened is None:
         raise _no_question(question)
     room = PageRoom(length_in_json)
@@ -180,8 +173,8 @@ class CallsShown(msgspec.Struct, frozen=True):
 @get("/runs/{index:int}/{name:str}/calls", sync_to_thread=True)
 def calls(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
     """Give what was asked of models for a question, word for word."""
-    told = CallsShown(*spelled_out(conversations(folder, question, app.indexes.folder_of(folder))))
-    return PageRoom(length_in_json).fitted(told)
+    spelled = CallsShown(*spelled_out(conversations(folder, question, app.indexes.folder_of(folder))))
+    return PageRoom(length_in_json).fitted(spelled)
 
 
 @get("/runs/{index:int}/{name:str}/report.html", sync_to_thread=True)
@@ -202,10 +195,10 @@ def _report_html(folder: Path) -> str:
     return render_run(read_run(folder), read_asked(folder))
 
 
-def told_columns(app: AppState, folder: Path) -> list[ColumnView]:
+def summarised_columns(app: AppState, folder: Path) -> list[ColumnView]:
     """Return the judges of a run as its summary tells of them; none where there is no summary."""
-    shown: Run | None = app.runs.view(folder).run
-    return columns_of(shown.summary) if shown else []
+    run: Run | None = app.runs.view(folder).run
+    return columns_of(run.summary) if run else []
 
 
 def _no_question(name: str) -> NotFoundException:
@@ -223,39 +216,44 @@ class Progressed(msgspec.Struct, frozen=True, kw_only=True):
     share: float | None = None
 
 
-def progressed(found: RunProgress | None, now: float) -> Progressed:
+def progressed(progress: RunProgress | None, now: float) -> Progressed:
     """Return the progress of a run in words. found: None of one that is finished. now: seconds since 1970."""
-    if found is None:
+    if progress is None:
         return Progressed(life=None, words="The run is finished.")
-    share = found.done / found.total if found.total else None
-    life = found.life(now)
+    share = progress.done / progress.total if progress.total else None
+    life = progress.life(now)
     match life:
         case "going on":
-            words = _going(found)
+            text = _going(progress)
         case "stopped":
-            words = f"It was stopped while {found.stage}, {_rows(found)}. {AGAIN}"
+            text = f"It was stopped while {progress.stage}, {_rows(progress)}. {AGAIN}"
         case "failed":
-            why = found.words or "no reason was given."
-            words = f"It failed while {found.stage}, {_rows(found)}: {why} {AGAIN}"
+            why = progress.words or "no reason was given."
+            text = f"It failed while {progress.stage}, {_rows(progress)}: {why} {AGAIN}"
         case "dead":
-            words = f"Its process ended without an error message while {found.stage}, {_rows(found)}. {AGAIN}"
-    return Progressed(life=life, words=words, share=share)
+            how_far = f"{progress.stage}, {_rows(progress)}"
+            text = f"Its process ended without an error message while {how_far}. {AGAIN}"
+    return Progressed(life=life, words=text, share=share)
 
 
-def _rows(found: RunProgress) -> str:
-    return f"{count(found.done)} of {count(found.total)} done" if found.total else f"{count(found.done)} done"
+def _rows(progress: RunProgress) -> str:
+    return (
+        f"{count(progress.done)} of {count(progress.total)} done"
+        if progress.total
+        else f"{count(progress.done)} done"
+    )
 
 
-def _going(found: RunProgress) -> str:
-    rate, left = found.rate(), found.remaining_s()
+def _going(progress: RunProgress) -> str:
+    rate, left = progress.rate(), progress.remaining_s()
     speed = [f"{rate:.1f} a second" if rate < 10 else f"{rate:,.0f} a second"] if rate else []
     speed += [f"about {lasting(left)} left"] if left is not None else []
-    spent = "cost unknown" if found.spent_usd is None else usd(found.spent_usd)
-    retries = f", {count(found.retries)} of them retries" if found.retries else ""
-    calls = f"{count(found.made)} calls made{retries}, {count(found.in_flight)} in flight, {spent}"
-    stage = found.stage[:1].upper() + found.stage[1:]
-    began = f"Began {lasting(found.updated - found.started)} ago"
-    return f"{stage}: {', '.join([_rows(found), *speed])}. {calls}. {began}."
+    spent = "cost unknown" if progress.spent_usd is None else usd(progress.spent_usd)
+    retries = f", {count(progress.retries)} of them retries" if progress.retries else ""
+    calls = f"{count(progress.made)} calls made{retries}, {count(progress.in_flight)} in flight, {spent}"
+    stage = progress.stage[:1].upper() + progress.stage[1:]
+    began = f"Began {lasting(progress.updated - progress.started)} ago"
+    return f"{stage}: {', '.join([_rows(progress), *speed])}. {calls}. {began}."
 
 
 def lasting(seconds: float) -> str:
@@ -289,18 +287,18 @@ class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
 @get("/compare", sync_to_thread=True)
 def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give the form, and what B is against A where both are chosen."""
-    asked = query_of(request, RunsToCompare)
+    query = query_of(request, RunsToCompare)
     ticked = request.query_params.getall("run", [])  # on the page of runs, which lists the newest first
     if len(ticked) == 2:
-        asked = msgspec.structs.replace(asked, a=asked.a or ticked[1], b=asked.b or ticked[0])
-    found, wrong = None, None
+        query = msgspec.structs.replace(query, a=query.a or ticked[1], b=query.b or ticked[0])
+    html, wrong = None, None
     if len(ticked) > 2:
         wrong = f"Two runs can be compared here, and {len(ticked)} are ticked: choose two."
-    if asked.a and asked.b:
+    if query.a and query.b:
         try:
-            runs = (f"{ROOT}/runs/{quote(asked.a)}", f"{ROOT}/runs/{quote(asked.b)}")
-            document = comparison_document(compared(app, asked), runs=runs, most=MOST_FLIPS)
-            found = render_blocks(document.blocks)
+            runs = (f"{ROOT}/runs/{quote(query.a)}", f"{ROOT}/runs/{quote(query.b)}")
+            document = comparison_document(compared(app, query), runs=runs, most=MOST_FLIPS)
+            html = render_blocks(document.blocks)
         except (RagstoneError, HTTPException) as mistake:
             wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
     return page(
@@ -308,22 +306,22 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
         "workbench/compare.html",
         "Compare",
         runs=[entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")],
-        asked=asked,
-        found=found,
+        asked=query,
+        found=html,
         wrong=wrong,
     )
 
 
-def compared(app: AppState, asked: RunsToCompare) -> Comparison:
+def compared(app: AppState, query: RunsToCompare) -> Comparison:
     """Return the comparison. Raises what compare raises, NotFoundException for a run that is not there."""
     return compare(
-        app.runs.find(asked.a),
-        app.runs.find(asked.b),
-        metrics=[asked.metric.strip()] if asked.metric.strip() else [],
-        system_a=asked.system_a.strip() or None,
-        system_b=asked.system_b.strip() or None,
-        margin=_share(asked.margin),
-        shared=asked.shared,
+        app.runs.find(query.a),
+        app.runs.find(query.b),
+        metrics=[query.metric.strip()] if query.metric.strip() else [],
+        system_a=query.system_a.strip() or None,
+        system_b=query.system_b.strip() or None,
+        margin=_share(query.margin),
+        shared=query.shared,
         seed=app.settings.run.seed,
     )
 

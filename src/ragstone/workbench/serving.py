@@ -48,8 +48,8 @@ def project_at(paths: Sequence[Path], config: Path | None = None, model: str | N
         settings = load_settings(config)
         opened = link_files(settings, paths)
         traces = [str(path.resolve()) for path in paths if is_trace_file(path)]
-        shown = msgspec.structs.replace(settings.workbench, traces=[*settings.workbench.traces, *traces])
-        settings = msgspec.structs.replace(settings, workbench=shown)
+        section = msgspec.structs.replace(settings.workbench, traces=[*settings.workbench.traces, *traces])
+        settings = msgspec.structs.replace(settings, workbench=section)
         return Project(settings, assistant=model is not None, opened=opened)
     if len(paths) > 1:
         raise DataError("name one folder, or files of judgements and answers: a folder goes alone.")
@@ -66,8 +66,8 @@ def _project_in(folder: Path | None, config: Path | None, model: str | None) -> 
     runs = _runs_in(folder) if folder is not None else None
     if runs is None or (config and folder == config.parent):
         return _project(settings, declared="assistant" in declared_tables(config), model=model)
-    shown = msgspec.structs.replace(settings.workbench, runs=[str(runs.resolve())])
-    return Project(msgspec.structs.replace(settings, workbench=shown), assistant=model is not None)
+    section = msgspec.structs.replace(settings.workbench, runs=[str(runs.resolve())])
+    return Project(msgspec.structs.replace(settings, workbench=section), assistant=model is not None)
 
 
 def _runs_in(folder: Path) -> Path | None:

@@ -126,7 +126,7 @@ def metrics_of(judges: Sequence[Sequence[ColumnView]]) -> list[tuple[str, str]]:
         for column in columns:
             runs_with.setdefault((column.judge, column.metric), set()).add(at)
             asks |= {(column.judge, column.metric)} if column.model != "none" else set()
-    return sorted(runs_with, key=lambda one: (-len(runs_with[one]), one not in asks))
+    return sorted(runs_with, key=lambda name: (-len(runs_with[name]), name not in asks))
 
 
 def side_page(
@@ -152,7 +152,7 @@ def side_page(
     places = np.flatnonzero(fits)
     n_pages = max(1, -(-len(places) // SIDE_ROWS))
     at_page = min(chosen.at, n_pages)
-    shown = places[(at_page - 1) * SIDE_ROWS : at_page * SIDE_ROWS]
+    on_page = places[(at_page - 1) * SIDE_ROWS : at_page * SIDE_ROWS]
     return SidePage(
         columns=[
             msgspec.structs.replace(
@@ -162,7 +162,7 @@ def side_page(
             )
             for at, column in enumerate(columns)
         ],
-        rows=_rows(ids, runs, columns, shown, flips),
+        rows=_rows(ids, runs, columns, on_page, flips),
         n=len(places),
         of=len(ids),
         n_flips=int(flips.sum()),
@@ -172,13 +172,13 @@ def side_page(
     )
 
 
-def _metric(offered: Sequence[tuple[str, str]], asked: str) -> tuple[str, str] | None:
-    if not asked:
+def _metric(offered: Sequence[tuple[str, str]], name: str) -> tuple[str, str] | None:
+    if not name:
         return offered[0] if offered else None
-    judge, _, metric = asked.rpartition("|")
+    judge, _, metric = name.rpartition("|")
     if (judge, metric) not in offered:
-        names = ", ".join(f"{one}|{other}" for one, other in offered) or "none at all"
-        raise DataError(f"None of these runs was judged by {asked!r}. They have: {names}.")
+        names = ", ".join(f"{judge_name}|{other}" for judge_name, other in offered) or "none at all"
+        raise DataError(f"None of these runs was judged by {name!r}. They have: {names}.")
     return judge, metric
 
 
@@ -186,7 +186,7 @@ def _columns(
     at: int, judges: Sequence[ColumnView], metric: tuple[str, str] | None, system: str
 ) -> list[SideColumn]:
     """Return the columns of a run: one for each system, of several models of the judge one for each."""
-    found = []
+    columns = []
     for name in dict.fromkeys(judge.system for judge in judges):
         if system.strip().casefold() not in name.casefold():
             continue
@@ -195,11 +195,11 @@ def _columns(
             for number, judge in enumerate(judges)
             if (judge.system, judge.judge, judge.metric) == (name, *(metric or ("", "")))
         ]
-        found += [
+        columns += [
             SideColumn(run=at, system=name, scored_by=number, model=model)
             for number, model in scoring or [(None, None)]
         ]
-    return found
+    return columns
 
 
 def _joined(
@@ -221,28 +221,28 @@ def _joined(
 
 def _passed(run: _Places, column: int) -> NDArray[np.int8]:
     """Return for each question whether this judge passes it: PASSES, FAILS or NO_SCORE."""
-    found = run.con.execute(
+    rows = run.con.execute(
         f"SELECT place, (score >= {MIDDLE})::TINYINT AS passed FROM cells JOIN columns c USING (col) "  # noqa: S608
         f"WHERE col = ? AND {ON_SCALE}",
         [column],
     ).fetchnumpy()
     own = np.full(int(run.places.max(initial=-1)) + 2, NO_SCORE, dtype=np.int8)  # the last one is for -1
-    own[np.asarray(found["place"])] = np.asarray(found["passed"])
+    own[np.asarray(rows["place"])] = np.asarray(rows["passed"])
     taken: NDArray[np.int8] = own[run.places]
     return taken
 
 
 def _found(runs: Sequence[_Places], n: int, text: str) -> NDArray[np.bool_]:
     """Return which questions hold every word in one run: in question, reference or answer."""
-    words = plain(text).split()
-    if not words:
+    wanted = plain(text).split()
+    if not wanted:
         return np.ones(n, dtype=np.bool_)
     fits = np.zeros(n, dtype=np.bool_)
-    condition = " AND ".join("contains(haystack, ?)" for _ in words)
+    condition = " AND ".join("contains(haystack, ?)" for _ in wanted)
     for run in runs:
         query = f"SELECT place FROM lines WHERE {condition}"  # noqa: S608 - texts are ?
         own = np.zeros(int(run.places.max(initial=-1)) + 2, dtype=np.bool_)
-        own[np.asarray(run.con.execute(query, words).fetchnumpy()["place"], dtype=np.int64)] = True
+        own[np.asarray(run.con.execute(query, wanted).fetchnumpy()["place"], dtype=np.int64)] = True
         fits |= own[run.places]
     return fits
 
@@ -259,23 +259,23 @@ def _rows(
     ids: Sequence[str],
     runs: Sequence[_Places],
     columns: Sequence[SideColumn],
-    shown: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     flips: NDArray[np.bool_],
 ) -> list[SideRow]:
     used = {column.run for column in columns}
-    read = {at: _read(run, shown) for at, run in enumerate(runs) if at in used}
+    read = {at: _read(run, numbers) for at, run in enumerate(runs) if at in used}
     rows = []
-    for number in shown:
+    for number in numbers:
         name = ids[number]
         first = next(at for at, run in enumerate(runs) if run.places[number] >= 0)
-        asked = next((own.lines[name].question for own in read.values() if name in own.lines), None)
-        cells = [_cell(name, asked, column, runs[column.run], read[column.run]) for column in columns]
-        rows.append(SideRow(id=name, question=asked, first=first, flips=bool(flips[number]), cells=cells))
+        question = next((own.lines[name].question for own in read.values() if name in own.lines), None)
+        cells = [_cell(name, question, column, runs[column.run], read[column.run]) for column in columns]
+        rows.append(SideRow(id=name, question=question, first=first, flips=bool(flips[number]), cells=cells))
     return rows
 
 
-def _read(run: _Places, shown: NDArray[np.int64]) -> _Read:
-    places = [int(place) for place in run.places[shown] if place >= 0]
+def _read(run: _Places, numbers: NDArray[np.int64]) -> _Read:
+    places = [int(at) for at in run.places[numbers] if at >= 0]
     lines = lines_at(run.con, places, len(run.judges))
     answers = rows_at(run.con, places, "answers", Answer)
     judgements = rows_at(run.con, places, "judgements", Judgement)
@@ -286,7 +286,7 @@ def _read(run: _Places, shown: NDArray[np.int64]) -> _Read:
     )
 
 
-def _cell(name: str, asked: str | None, column: SideColumn, run: _Places, read: _Read) -> SideCell | None:
+def _cell(name: str, question: str | None, column: SideColumn, run: _Places, read: _Read) -> SideCell | None:
     line = read.lines.get(name)
     if line is None:
         return None
@@ -300,7 +300,7 @@ def _cell(name: str, asked: str | None, column: SideColumn, run: _Places, read: 
         short=preview(text or "") or "",
         is_cut=len(text or "") > LONGEST_TEXT,
         error=answer.error if answer else None,
-        asked=line.question if line.question != asked else None,
+        asked=line.question if line.question != question else None,
         scores=[score for score in scores if score],
     )
 
@@ -313,12 +313,12 @@ def _score(line: LineView, judge: ColumnView, at: int, read: _Read, *, whole: bo
     row = read.judgements.get((line.id, judge.system, judge.judge, judge.metric, judge.model))
     scored = not isinstance(cell, str)
     middle = None if judge.low is None or judge.high is None else (judge.low + judge.high) / 2
-    words = WORDS[cell] if isinstance(cell, str) else f"{cell:.4g}"
+    text = WORDS[cell] if isinstance(cell, str) else f"{cell:.4g}"
     if row and row.label:
-        words = f"{one_line(row.label, 40)} ({words})"
+        text = f"{one_line(row.label, 40)} ({text})"
     return SideScore(
         judge=judge.judge if judge.judge == judge.metric else f"{judge.judge}: {judge.metric}",
-        words=words,
+        words=text,
         low=scored and middle is not None and float(cell) < middle,
         scored=scored,
         on_scale=middle is not None,

@@ -31,21 +31,21 @@ class FoundCard(msgspec.Struct, frozen=True, kw_only=True):
 
 def cards_of(app: AppState) -> list[FoundCard]:
     """Return the report cards of a project, each once, by the name of the judge."""
-    found: dict[str, FoundCard] = {}
+    entries: dict[str, FoundCard] = {}
     for entry in app.runs.all():
         for card in entry.cards:
-            one = _found(found, card)
-            found[one.id] = msgspec.structs.replace(one, runs=[*one.runs, (entry.id, entry.name)])
+            known = _found(entries, card)
+            entries[known.id] = msgspec.structs.replace(known, runs=[*known.runs, (entry.id, entry.name)])
     for path in _card_files(app):
         for card in _cards_in(path):
-            one = _found(found, card)
-            found[one.id] = msgspec.structs.replace(one, files=[*one.files, path.name])
-    return sorted(found.values(), key=lambda one: (one.card.judge, one.card.metric, one.card.model))
+            known = _found(entries, card)
+            entries[known.id] = msgspec.structs.replace(known, files=[*known.files, path.name])
+    return sorted(entries.values(), key=lambda known: (known.card.judge, known.card.metric, known.card.model))
 
 
-def _found(found: dict[str, FoundCard], card: ReportCard) -> FoundCard:
+def _found(entries: dict[str, FoundCard], card: ReportCard) -> FoundCard:
     digest = hashlib.sha256(msgspec.json.encode(card)).hexdigest()[:12]
-    return found.get(digest) or FoundCard(id=digest, card=card)
+    return entries.get(digest) or FoundCard(id=digest, card=card)
 
 
 def _card_files(app: AppState) -> list[Path]:

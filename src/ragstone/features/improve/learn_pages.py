@@ -60,9 +60,9 @@ def learn_from_labels(
     app.jobs.begin(file.name, job)
 
     async def work(session: Session) -> int:
-        found = await learn(task, session, store, person.name)
-        store.put_learning(file.name, found)
-        return found.new_version or 0
+        learning = await learn(task, session, store, person.name)
+        store.put_learning(file.name, learning)
+        return learning.new_version or 0
 
     job.start(settings, caps, work)
     app.audit(request, "let a judge learn", judge=file.name, labels=data.labels)

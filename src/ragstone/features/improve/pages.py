@@ -44,7 +44,6 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.leaves import asks_default
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.providers import providers
@@ -161,36 +160,39 @@ def develop_page(
 ) -> Response[str]:
     """Give the page on which a judge is developed. draft: one to look at, default the last."""
     drafts = app.part(development_of).drafts(file.name)
-    chosen_draft = (
-        next((row for row in drafts if row.number == draft), None) if draft else next(iter(drafts), None)
+    current = (
+        next((other for other in drafts if other.number == draft), None)
+        if draft
+        else next(iter(drafts), None)
     )
-    if draft and chosen_draft is None:
+    if draft and current is None:
         raise NotFoundException(f"{file.name} has no draft {draft}.")
-    development = app.part(development_of).development(chosen_draft) if chosen_draft else None
+    development = app.part(development_of).development(current) if current else None
     running = app.jobs.running(file.name)
     sets = [*sources_of(app.settings)]
-    chosen = chosen_draft.labels if chosen_draft and chosen_draft.labels in sets else next(iter(sets), None)
+    path, root = file.path.with_suffix("").resolve(), app.settings.path(".").resolve()
+    chosen = current.labels if current and current.labels in sets else next(iter(sets), None)
     return page(
         request,
         "features/improve/develop.html",
         f"Develop {file.name}",
         **_words(development),
         file=file,
-        text=_text(file, chosen_draft, is_chosen=bool(draft)),
+        text=_text(file, current, is_chosen=bool(draft)),
         drafts=drafts[:SHOWN_DRAFTS],
-        shown=chosen_draft,
+        shown=current,
         found=development,
-        wrong=_wrong(chosen_draft, running=running),
+        wrong=_wrong(current, running=running),
         running=running,
         base=drafts[0].number if drafts else 0,
         frozen=versions(file.path),
         sets=sets,
         chosen=_labelled_entry(app, chosen) if chosen else None,
-        place=_place(app, file),
+        place=(path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
         models=models_of(app.settings),
-        scale=_scale(app, file, chosen_draft),
+        scale=_scale(app, file, current),
         owner=person.may("owner"),
-        learned=shown_learning(app.part(development_of).learning(file.name)),
+        learned=learning_html(app.part(development_of).learning(file.name)),
         methods=METHODS,
     )
 
@@ -226,34 +228,28 @@ def closed_page(
 def look_page(request: AnyRequest, app: AtApp, file: AtJudge, place: FromPath[int]) -> Response[str]:
     """Give what a look has shown. Opening it again is no other look: it shows nothing new."""
     try:
-        test_look = msgspec.json.decode(app.part(development_of).card(place), type=TestLook)
+        look = msgspec.json.decode(app.part(development_of).card(place), type=TestLook)
     except (RagstoneError, msgspec.DecodeError) as mistake:
         raise NotFoundException(str(mistake)) from None
-    own = test_look.looks[test_look.number - 1]
+    own = look.looks[look.number - 1]
     if own.judge != file.name:
         raise NotFoundException(f"look {place} was not at {file.name}.")
     n_now = len(looks_at(app.part(development_of).looks(), own.questions))
     return page(
         request,
         "features/improve/develop_look.html",
-        f"Look {test_look.number} at the test part: {file.name}",
-        **{**_words(None), "card": contained(test_look.card)},
+        f"Look {look.number} at the test part: {file.name}",
+        **{**_words(None), "card": contained(look.card)},
         file=file,
-        look_number=test_look.number,
+        look_number=look.number,
         look=own,
         n_now=n_now,
     )
 
 
-def shown_learning(learning: Learning | None) -> str:
+def learning_html(learning: Learning | None) -> str:
     """Return what the last learning found, as a page shows it; empty where there was none."""
     return render_blocks(learning_document(learning).blocks) if learning else ""
-
-
-def _place(app: AppState, file: JudgeFile) -> str:
-    """Return the path of a judge's file as ragstone.toml would name it, without its ending."""
-    path, root = file.path.with_suffix("").resolve(), app.settings.path(".").resolve()
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def _text(file: JudgeFile, draft: JudgeDraft | None, *, is_chosen: bool) -> str:
@@ -313,11 +309,15 @@ def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
     """Give what is wrong with a text, or what the model would be sent for an example row."""
     try:
         check_length(data.text, file.name)
-        prompts = prompts_of(parse_draft(data.text, file.path))
+        return DraftChecked(prompts=messages_of(parse_draft(data.text, file.path)))
     except ConfigError as mistake:
         problem = str(mistake).removeprefix(f"{file.path.parent}/")
         return DraftChecked(problem=problem, line=line_in(str(mistake)))
-    return DraftChecked(prompts=[message for prompt in prompts for message in prompt.messages])
+
+
+def messages_of(judge: Judge) -> list[dict[str, str]]:
+    """Return what the model would be sent for an example row; empty for a judge that asks none."""
+    return [message for prompt in prompts_of(judge) for message in prompt.messages]
 
 
 def check_length(text: str, name: str) -> None:
@@ -340,10 +340,10 @@ def forecast_look(app: AtApp, file: AtJudge, data: JSONBody[HowToRun]) -> Expect
     return expected_of(forecast_development(look_task(app, file, settings, data), settings, "test"))
 
 
-def expected_of(found: Forecast) -> Expected:
+def expected_of(forecast: Forecast) -> Expected:
     """Return a forecast as pages show it."""
-    room = found.calls + max(5, found.calls // 4)
-    return Expected(lines=forecast_lines(found), calls=found.calls, budget=f"{room}calls")
+    room = forecast.calls + max(5, forecast.calls // 4)
+    return Expected(lines=forecast_lines(forecast), calls=forecast.calls, budget=f"{room}calls")
 
 
 @post("/judges/{name:str}/run", sync_to_thread=True, guards=[OWNER])
@@ -373,20 +373,20 @@ def run(
     store.put_draft(draft, Outcome(state="running"))
 
     async def work(session: Session) -> int:
-        found = await develop(task, session)
-        store.put_draft(draft, outcome_of(found), found)
+        development = await develop(task, session)
+        store.put_draft(draft, outcome_of(development), development)
         return draft.number
 
-    def ended(life: Life, words: str | None) -> None:
+    def ended(life: Life, problem: str | None) -> None:
         if life in ("failed", "stopped"):
-            store.put_draft(draft, Outcome(state="failed" if life == "failed" else "stopped", words=words))
+            store.put_draft(draft, Outcome(state="failed" if life == "failed" else "stopped", words=problem))
 
     job.start(settings, caps, work, ended)
     return Response(Started(draft=draft.number, running=True), status_code=201)
 
 
-def _not_begun(status: int, draft: JudgeDraft, words: str) -> Response[Started]:
-    return Response(Started(draft=draft.number, running=False, words=words), status_code=status)
+def _not_begun(status: int, draft: JudgeDraft, problem: str) -> Response[Started]:
+    return Response(Started(draft=draft.number, running=False, words=problem), status_code=status)
 
 
 def _saved(
@@ -438,12 +438,14 @@ def freeze_draft(
 ) -> FrozenAs:
     """Write a draft that was run as the next version of the judge's file."""
     draft = app.part(development_of).draft(file.name, data.draft)
-    found = app.part(development_of).development(draft)
-    if found is None:
+    development = app.part(development_of).development(draft)
+    if development is None:
         raise ConfigError(
             f"draft {draft.number} was not run to its end. Run it on the dev part, then freeze it."
         )
-    frozen = freeze(file.path, draft.text, data.change, who=person.name, development=found, base=draft.file)
+    frozen = freeze(
+        file.path, draft.text, data.change, who=person.name, development=development, base=draft.file
+    )
     app.part(development_of).put_draft(msgspec.structs.replace(draft, frozen=frozen.version))
     app.audit(request, "froze a judge", judge=file.name, version=frozen.version, draft=draft.number)
     return FrozenAs(version=frozen.version, path=str(frozen.path))
@@ -467,11 +469,11 @@ def look(
     return Started(draft=0, running=True)
 
 
-def scale_of(asked: HowToRun) -> Scale:
+def scale_of(form: HowToRun) -> Scale:
     """Return how scores meet labels. Raises ConfigError for what is none."""
-    words, mapping = read_mapping([asked.mapping] if asked.mapping.strip() else [], "mapping")
-    threshold = number_in(asked.threshold, "threshold") if asked.threshold.strip() else None
-    return Scale(threshold=threshold, mapping=mapping, words=words)
+    label_words, mapping = read_mapping([form.mapping] if form.mapping.strip() else [], "mapping")
+    threshold = number_in(form.threshold, "threshold") if form.threshold.strip() else None
+    return Scale(threshold=threshold, mapping=mapping, words=label_words)
 
 
 def number_in(text: str, what: str) -> float:
@@ -501,7 +503,7 @@ def models_of(settings: Settings) -> list[str]:
 
 def check_model(judge: Judge, settings: Settings) -> None:
     """Raise ConfigError where a judge asks a model, and none is set."""
-    if asks_default(judge) and settings.judge.model is None:
+    if judge.asks_default and settings.judge.model is None:
         raise ConfigError(
             f'{judge.name} asks a model, and none is set. Write model = "openai/gpt-4o-mini", or another, in '
             "the table [judge] of ragstone.toml, and start the workbench again."
@@ -541,10 +543,10 @@ def _task(
     return DevelopmentTask(draft=judge, before=before, labelled=labelled, parts=parts, scale=scale)
 
 
-def line_in(words: str) -> int | None:
+def line_in(message: str) -> int | None:
     """Return the line that a message of the loader names."""
-    found = LINE.search(words)
-    return int(found[1] or found[2]) if found else None
+    match = LINE.search(message)
+    return int(match[1] or match[2]) if match else None
 
 
 ROUTES = (

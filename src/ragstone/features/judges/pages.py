@@ -13,7 +13,6 @@ from ragstone.features.agree.words import words_of_cards
 from ragstone.features.judges.versions import FOLDER, versions
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge, judge_names, load_judge
-from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -61,10 +60,12 @@ def _judge_files(app: AppState) -> list[Path]:
 
 def _is_judge(path: Path) -> bool:
     try:
-        found = msgspec.toml.decode(path.read_bytes())
+        fields = msgspec.toml.decode(path.read_bytes())
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
-    return isinstance(found, dict) and {"name", "scale"} <= found.keys() and any(key in found for key in KEYS)
+    return (
+        isinstance(fields, dict) and {"name", "scale"} <= fields.keys() and any(key in fields for key in KEYS)
+    )
 
 
 def _entry(name: str, path: Path | None, cards: list[FoundCard]) -> JudgeEntry:
@@ -72,7 +73,7 @@ def _entry(name: str, path: Path | None, cards: list[FoundCard]) -> JudgeEntry:
         judge = load_judge(path or name)
     except ConfigError as mistake:
         return JudgeEntry(name=name, path=path, judge=None, cards=[], wrong=str(mistake))
-    ours = [one for one in cards if one.card.judge == judge.name]
+    ours = [card for card in cards if card.card.judge == judge.name]
     return JudgeEntry(name=judge.name, path=path, judge=judge, cards=ours)
 
 
@@ -85,8 +86,8 @@ def judges(request: AnyRequest, app: AtApp) -> Response[str]:
         "features/judges/judges_list.html",
         "Judges",
         **WORDS,
-        ours=[one for one in entries if one.path],
-        shipped=[one for one in entries if not one.path],
+        ours=[entry for entry in entries if entry.path],
+        shipped=[entry for entry in entries if not entry.path],
     )
 
 
@@ -94,19 +95,19 @@ def judges(request: AnyRequest, app: AtApp) -> Response[str]:
 def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]:
     """Give a judge: its prompt, its inputs and scale, its examples, its report cards."""
     entries = judges_of(app)
-    one = next((entry for entry in entries if entry.name == name), None)
-    if one is None:
+    chosen = next((entry for entry in entries if entry.name == name), None)
+    if chosen is None:
         hint = nearest(name, [entry.name for entry in entries])
         raise NotFoundException(f"There is no judge {name!r} here{hint}")
     return page(
         request,
         "features/judges/judge.html",
-        one.name,
+        chosen.name,
         **WORDS,
-        one=one,
-        judge=one.judge,
-        says=every_key(one.judge) if one.judge else {},
-        frozen=sorted(versions(one.path)) if one.path else [],
+        one=chosen,
+        judge=chosen.judge,
+        says=chosen.judge.every_key() if chosen.judge else {},
+        frozen=sorted(versions(chosen.path)) if chosen.path else [],
     )
 
 

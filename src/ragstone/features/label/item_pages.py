@@ -49,14 +49,14 @@ class ItemMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Response[str]:
     """Give the screen of an annotator; its script fetches the items."""
     queue = opened.queue
-    meanings = queue.grade_words()
+    names = queue.grade_words()
     return page(
         request,
         "features/label/item.html",
         f"Label {queue.name}",
         queue=queue,
-        grades=list(zip(queue.grades, meanings, strict=True)),
-        is_long=max(map(len, meanings), default=0) > LONGEST_ON_A_KEY,
+        grades=list(zip(queue.grades, names, strict=True)),
+        is_long=max(map(len, names), default=0) > LONGEST_ON_A_KEY,
         n_mine=len(queue.places_of(person.name)),
         label=LABEL,
     )
@@ -65,17 +65,17 @@ def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Respons
 @get("/label/{name:str}/mine", sync_to_thread=True, guards=[ANNOTATOR])
 def mine(person: AtPerson, opened: AtQueue) -> Mine:
     """Give the places of one's items and what one gave."""
-    marks = _given(opened, person.name)
+    own = _given(opened, person.name)
     places = opened.queue.places_of(person.name)
-    return Mine(places=places, given={index: marks[index] for index in places if index in marks})
+    return Mine(places=places, given={place: own[place] for place in places if place in own})
 
 
 @get("/label/{name:str}/items/{place:int}", sync_to_thread=True, guards=[ANNOTATOR])
 def item(person: AtPerson, opened: AtQueue, place: FromPath[int]) -> ItemShown:
     """Give one item, without anything that the judge said or who answered."""
     item_for(opened.queue, person.name, place)
-    given = _given(opened, person.name).get(place)
-    return shown(opened.queue, place, opened.texts[place], opened.contexts(place), given)
+    mark = _given(opened, person.name).get(place)
+    return shown(opened.queue, place, opened.texts[place], opened.contexts(place), mark)
 
 
 @get("/label/{name:str}/items/{place:int}/text", sync_to_thread=True, guards=[ANNOTATOR])
@@ -135,8 +135,8 @@ def _given(opened: OpenQueue, person: str) -> dict[int, OwnMark]:
     for label in opened.marks.labels.rows():
         if label.annotator == person and label.metric in (None, opened.queue.metric):
             own[label.question_id, label.system] = OwnMark(score=label.score, comment=label.rationale)
-    keys = [(each.question_id, each.system) for each in opened.queue.items]
-    return {index: own[key] for index, key in enumerate(keys) if key in own}
+    keys = [(item.question_id, item.system) for item in opened.queue.items]
+    return {at: own[key] for at, key in enumerate(keys) if key in own}
 
 
 A_PAGE = 20  # open differences; when they are settled the next ones come
@@ -169,8 +169,8 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 @get("/label/{name:str}/adjudicate", sync_to_thread=True, guards=[OWNER])
 def adjudicate(request: AnyRequest, opened: AtQueue, name: FromPath[str]) -> Response[str]:
     """Give the items on which people differ: those that are open, then those that are settled."""
-    listed = differences(opened)
-    unsettled = [difference for difference in listed if difference.settled is None]
+    items = differences(opened)
+    unsettled = [item for item in items if item.settled is None]
     return page(
         request,
         "features/label/adjudicate.html",
@@ -180,7 +180,7 @@ def adjudicate(request: AnyRequest, opened: AtQueue, name: FromPath[str]) -> Res
         words={f"{g:g}": w for g, w in zip(opened.queue.grades, opened.queue.grade_words(), strict=True)},
         unsettled=unsettled[:A_PAGE],
         n_unsettled=len(unsettled),
-        settled=[difference for difference in listed if difference.settled],
+        settled=[item for item in items if item.settled],
         label=LABEL,
         as_json=lambda value: msgspec.json.encode(value).decode(),
     )
@@ -218,34 +218,31 @@ def differences(opened: OpenQueue) -> list[Difference]:
     """
     queue = opened.queue
     rows_of = differing(opened.marks.labels.rows(), queue.metric)
-    listed = []
+    items = []
     room = PageRoom(lambda text: length_on_page(msgspec.json.encode(text).decode()))  # JSON in an attribute
-    for index, item in enumerate(queue.items):
+    for at, item in enumerate(queue.items):
         rows = rows_of.get((item.question_id, item.system))
         if rows is None:
             continue
         settled = next((row for row in reversed(rows) if is_adjudicated(row)), None)
-        by_annotators = sorted(
-            (row for row in rows if not is_adjudicated(row)), key=lambda row: _shuffled(index, row)
+        # In another order for each item, the same at each visit, so that a place tells nobody's name.
+        opinions = sorted(
+            (row for row in rows if not is_adjudicated(row)),
+            key=lambda row: hashlib.sha256(f"{at}\n{row.annotator}".encode()).digest(),
         )
-        text = opened.texts[index]
-        listed.append(
+        text = opened.texts[at]
+        items.append(
             Difference(
-                item=shown(queue, index, text, opened.contexts(index), None, room),
-                opinions=[_opinion(row, named=settled is not None) for row in by_annotators],
+                item=shown(queue, at, text, opened.contexts(at), None, room),
+                opinions=[_opinion(row, named=settled is not None) for row in opinions],
                 settled=_opinion(settled, named=True) if settled else None,
             )
         )
-    return listed
+    return items
 
 
 def _opinion(row: Label, *, named: bool) -> Opinion:
     return Opinion(score=row.score, comment=row.rationale, annotator=row.annotator if named else None)
-
-
-def _shuffled(index: int, row: Label) -> bytes:
-    """Order annotators anew for each item, the same at each visit, so that a place tells nobody's name."""
-    return hashlib.sha256(f"{index}\n{row.annotator}".encode()).digest()
 
 
 ROUTES = (labelling, mine, item, whole_item, mark, adjudicate, decide)

@@ -45,7 +45,6 @@ from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.files import rows_file
-from ragstone.kernel.serve.runs import RunEntry
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.formats import READERS
@@ -132,17 +131,17 @@ def new_queue(request: AnyRequest, app: AtApp, person: AtPerson, run: FromQuery[
         "features/label/new.html",
         "A new queue",
         run=run,
-        runs=[entry for entry in app.runs.all() if _has_rows(entry)],
+        runs=[
+            entry
+            for entry in app.runs.all()
+            if all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
+        ],
         judges=judges,
         ways=WAY_WORDS,
         label=LABEL,
         name=_free_name(app, run),
         annotator=person.name,
     )
-
-
-def _has_rows(entry: RunEntry) -> bool:
-    return all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
 
 
 def _free_name(app: AppState, run: str) -> str:
@@ -215,26 +214,26 @@ def _material(app: AppState, run: str, judge: str, metric: str) -> Material:
     answers, questions = rows_file(folder, "answers"), rows_file(folder, "questions")
     if answers is None:
         raise DataError(f"The run {run!r} has no answers to read. Judge an answer sheet, or `ragstone run`.")
-    questions_by_id = {row.id: row for row in read_rows(questions, Question)} if questions else {}
+    by_id = {row.id: row for row in read_rows(questions, Question)} if questions else {}
     return Material(
         source=run,
         judgements=_judgements(app, run),
         answers=list(read_rows(answers, Answer)),
-        questions=questions_by_id,
+        questions=by_id,
         labels=_labels_of(app, run, metric),
-        evidence=_evidence(folder, questions_by_id.values()),
+        evidence=_evidence(folder, by_id.values()),
         judge=_judge(app, judge),
     )
 
 
 def _labels_of(app: AppState, run: str, metric: str) -> list[Label]:
     """Return the labels of other queues of this run and metric; of one annotator's twice the last counts."""
-    last: dict[tuple[str, str, str | None], Label] = {}
+    labels: dict[tuple[str, str, str | None], Label] = {}
     for opened in app.part(queues_of).all()[0]:
         if (opened.queue.source, opened.queue.metric) == (run, metric):
             for row in opened.marks.labels.rows():
-                last[row.question_id, row.system, row.annotator] = row
-    return list(last.values())
+                labels[row.question_id, row.system, row.annotator] = row
+    return list(labels.values())
 
 
 def _evidence(folder: Path, questions: Iterable[Question]) -> dict[str, list[str]]:
@@ -253,11 +252,7 @@ def _evidence(folder: Path, questions: Iterable[Question]) -> dict[str, list[str
 
 def _judge(app: AppState, name: str) -> Judge | None:
     """Return the judge of this name: among those of the settings, else of the library; None for neither."""
-    own = [
-        declared
-        for declared in app.settings.judge.judges
-        if name in (Path(declared).stem, declared.rpartition(":")[2])
-    ]
+    own = [path for path in app.settings.judge.judges if name in (Path(path).stem, path.rpartition(":")[2])]
     shipped = [] if names_function(name) else [name]  # a name out of an address must not be imported
     for known in [*map(app.settings.named, own), *shipped]:
         try:
@@ -292,7 +287,9 @@ def progress(
     queue, labels = opened.queue, opened.marks.labels.rows()
     low, high = queue.scale
     target = within if within and within > 0 else WITHIN * (high - low)
-    is_blind = _is_blind(opened, person)
+    # Judge and systems must not be shown to somebody who still has items to label.
+    n_labelled, n_items = opened.share_of(person.name)
+    is_blind = person.role == "annotator" and n_labelled < n_items
     result = LabelledResult() if is_blind else _result(app, opened, labels, target)
     return page(
         request,
@@ -314,12 +311,6 @@ def progress(
     )
 
 
-def _is_blind(opened: OpenQueue, person: Person) -> bool:
-    """Return whether somebody still has items to label, so that judge and systems must not be shown yet."""
-    n_labelled, n_items = opened.share_of(person.name)
-    return person.role == "annotator" and n_labelled < n_items
-
-
 class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the labels of a queue say so far.
 
@@ -338,7 +329,7 @@ class LabelledResult(msgspec.Struct, frozen=True, kw_only=True):
 def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float) -> LabelledResult:
     """Return what the labels say so far; without the run, what people gave is all that they can say."""
     queue = opened.queue
-    scores = labelled_means(queue, labels)
+    means = labelled_means(queue, labels)
     if not labels:
         return LabelledResult()
     try:
@@ -346,11 +337,11 @@ def _result(app: AppState, opened: OpenQueue, labels: list[Label], target: float
         reach = reach_of(queue, judgements, labels, target)
         cards = list(report_cards(judgements, labels, resamples=RESAMPLES))
     except HTTPException as mistake:
-        return LabelledResult(people=scores, wrong=mistake.detail)
+        return LabelledResult(people=means, wrong=mistake.detail)
     except RagstoneError as mistake:
-        return LabelledResult(people=scores, wrong=str(mistake))
-    predicted = {each.mean.system for each in reach}
-    people = [each for each in scores if each.system not in predicted]
+        return LabelledResult(people=means, wrong=str(mistake))
+    predicted = {mean.mean.system for mean in reach}
+    people = [mean for mean in means if mean.system not in predicted]
     return LabelledResult(reach=reach, people=people, cards=cards)
 
 

@@ -91,9 +91,9 @@ def shown(
 def item_text(queue: Queue, text: Answer) -> str:
     """Return what an annotator may see of an item, whole, as plain text."""
     right = [] if queue.reference == "hidden" else references(text)
-    parts = [("question", text.question), *(("turn", each.content) for each in text.turns or ())]
-    parts += [("answer", text.answer), *(("right answer", each) for each in right)]
-    parts += [("context", each.text) for each in text.contexts or ()]
+    parts = [("question", text.question), *(("turn", item.content) for item in text.turns or ())]
+    parts += [("answer", text.answer), *(("right answer", item) for item in right)]
+    parts += [("context", item.text) for item in text.contexts or ()]
     return "\n\n".join(f"{name}:\n{part}" for name, part in parts if part)
 
 
@@ -104,29 +104,22 @@ def highlighted(text: Answer) -> list[Highlighted]:
     that share most words with the answer, those of the question left out, and a third of them at least.
     """
     contexts = [context.text for context in text.contexts or []]
-    spans = [
-        sentence_spans(context_text) if len(context_text) <= LONGEST_SEARCHED else []
-        for context_text in contexts
-    ]
-    sentences = [(at, start, end) for at, spans_of in enumerate(spans) for start, end in spans_of]
+    spans = [sentence_spans(context) if len(context) <= LONGEST_SEARCHED else [] for context in contexts]
+    sentences = [(at, start, end) for at, ends in enumerate(spans) for start, end in ends]
     marks: dict[tuple[int, int, int], Kind] = {}
     for at, start, end in _supporting(text, contexts, sentences):
         marks[at, start, end] = "answer"
-    passages = [
-        context_text
-        for context_text in (text.metadata or {}).get(EVIDENCE, [])
-        if isinstance(context_text, str)
-    ]
+    passages = [context for context in (text.metadata or {}).get(EVIDENCE, []) if isinstance(context, str)]
     for at, start, end in sentences:
         sentence = contexts[at][start:end]
         if any(sentence in passage or passage in sentence for passage in passages if passage.strip()):
             marks[at, start, end] = "evidence"
     return [
         _parts(
-            context_text,
+            context,
             [(start, end, kind) for (number, start, end), kind in sorted(marks.items()) if number == at],
         )
-        for at, context_text in enumerate(contexts)
+        for at, context in enumerate(contexts)
     ]
 
 
@@ -162,17 +155,17 @@ class OpenQueue:
         self.marks = Marks(queue, labels / f"{queue.name}.jsonl", folder / f"{queue.name}.skipped.jsonl")
         self._contexts: dict[int, list[Highlighted]] = {}
 
-    def contexts(self, index: int) -> list[Highlighted]:
+    def contexts(self, place: int) -> list[Highlighted]:
         """Return the contexts of an item with what supports its answer marked."""
-        if index not in self._contexts:
-            self._contexts[index] = highlighted(self.texts[index])
-        return self._contexts[index]
+        if place not in self._contexts:
+            self._contexts[place] = highlighted(self.texts[place])
+        return self._contexts[place]
 
     def share_of(self, person: str) -> tuple[int, int]:
         """Return how many of a person's items they have labelled, and how many are theirs."""
         own = {(row.question_id, row.system) for row in self.marks.labels.rows() if row.annotator == person}
-        items = [self.queue.items[index] for index in self.queue.places_of(person)]
-        return sum((each.question_id, each.system) in own for each in items), len(items)
+        items = [self.queue.items[at] for at in self.queue.places_of(person)]
+        return sum((item.question_id, item.system) in own for item in items), len(items)
 
 
 class Queues:
@@ -197,7 +190,7 @@ class Queues:
 
     def all(self) -> tuple[list[OpenQueue], list[str]]:
         """Return the queues by name; and what is wrong with those that cannot be opened, or their labels."""
-        opened_queues, wrong = [], []
+        queues, wrong = [], []
         for name in queue_names(self.folder):
             try:
                 opened = self.open(name)
@@ -206,8 +199,8 @@ class Queues:
             except DataError as mistake:
                 wrong.append(f"{name}: {mistake}")
             else:
-                opened_queues.append(opened)
-        return opened_queues, wrong
+                queues.append(opened)
+        return queues, wrong
 
 
 def queues_of(app: AppState) -> Queues:

@@ -65,7 +65,7 @@ def review_list(request: AnyRequest, opened: AtReview, at: FromQuery[int] = 1) -
     numbers = chosen_items(opened, chosen)
     n_pages = max(1, -(-len(numbers) // A_PAGE))
     at = min(max(1, at), n_pages)
-    shown = numbers[(at - 1) * A_PAGE : at * A_PAGE]
+    on_page = numbers[(at - 1) * A_PAGE : at * A_PAGE]
     first = next_open(opened, chosen, -1)
     return page(
         request,
@@ -74,7 +74,7 @@ def review_list(request: AnyRequest, opened: AtReview, at: FromQuery[int] = 1) -
         opened=opened,
         chosen=chosen,
         query=list(msgspec.to_builtins(chosen).items()),
-        lines=[(line_of(opened.items[number]), _address(opened, number, chosen)) for number in shown],
+        lines=[(line_of(opened.items[number]), _address(opened, number, chosen)) for number in on_page],
         n_found=len(numbers),
         at=at,
         n_pages=n_pages,
@@ -231,16 +231,16 @@ def decide(request: AnyRequest, app: AtApp, opened: AtReview, data: JSONBody[Dec
     """Keep a decision, and say what stands. 409 where somebody has decided in the meantime."""
     person = person_of(request, needs="owner" if data.decision == "edit" else "annotator")
     item = opened.item(data.question_id)
-    given: dict[str, object] = {}
+    fields: dict[str, object] = {}
     if data.decision == "edit":
         now = item.question
         edited, quoted = changed(opened, item, data.change or QuestionEdit())
         names = [name for name in FIELDS if getattr(now, name) != getattr(edited, name)]
         if not names:
             raise ClientException("Nothing was changed. To keep the question as it is, accept it.")
-        given = {"before": values_of(now, names), "after": values_of(edited, names), "evidence": quoted}
+        fields = {"before": values_of(now, names), "after": values_of(edited, names), "evidence": quoted}
     else:
-        given = {"evidence": _whole(opened, item.question)}
+        fields = {"evidence": _whole(opened, item.question)}
     try:
         decision = Decision(
             id=_checked(data.id),
@@ -250,7 +250,7 @@ def decide(request: AnyRequest, app: AtApp, opened: AtReview, data: JSONBody[Dec
             reason=data.reason,
             comment=(data.comment or "").strip() or None,
             seen=digest_of(item.question),
-            **given,  # type: ignore[arg-type]
+            **fields,  # type: ignore[arg-type]
         )
     except ValueError as mistake:
         raise ClientException(str(mistake)) from None
@@ -310,10 +310,10 @@ def mark(opened: AtReview, data: JSONBody[Marking]) -> Quoted:
     text = _text(opened, data.document_id)
     if not 0 <= data.start <= data.end <= len(text):
         raise ClientException("This part of the document no longer exists: reload the page.")
-    shown = text[data.start : data.end]
-    if shown[to_points(shown, data.marked_from) : to_points(shown, data.marked_to)] != data.words:
+    part = text[data.start : data.end]
+    if part[to_points(part, data.marked_from) : to_points(part, data.marked_to)] != data.words:
         raise ClientException("The document has changed since it was shown: reload the page.")
-    start, end = marked(shown, data.marked_from, data.marked_to)
+    start, end = marked(part, data.marked_from, data.marked_to)
     start, end = start + data.start, end + data.start
     return Quoted(document_id=data.document_id, start=start, end=end, text=text[start:end])
 
@@ -322,11 +322,11 @@ def mark(opened: AtReview, data: JSONBody[Marking]) -> Quoted:
 def find(opened: AtReview, data: JSONBody[Seeking]) -> Quoted:
     """Give the place in a document that holds these words, as evidence."""
     text = _text(opened, data.document_id)
-    found = find_evidence(data.words[:LONGEST_TEXT], text)
-    if found is None:
+    span = find_evidence(data.words[:LONGEST_TEXT], text)
+    if span is None:
         raise ClientException("The document does not hold these words. Copy them from it.")
-    words = text[found.start : found.end]
-    return Quoted(document_id=data.document_id, start=found.start, end=found.end, text=words)
+    quoted = text[span.start : span.end]
+    return Quoted(document_id=data.document_id, start=span.start, end=span.end, text=quoted)
 
 
 @post("/review/{set_id:str}/check", sync_to_thread=True)
@@ -345,14 +345,14 @@ def changed(
     evidence of what no document answers.
     """
     now = item.question
-    given = {name: getattr(change, name) for name in FIELDS if name != "evidence"}
-    edited = replaced(now, Values(**given))
+    values = {name: getattr(change, name) for name in FIELDS if name != "evidence"}
+    edited = replaced(now, Values(**values))
     quoted: list[Quoted] | None
     if change.evidence is UNSET:
         quoted = _whole(opened, now)
     else:
         quoted = _verified(opened, change.evidence or [])
-        edited = replaced(edited, Values(evidence=[one.span() for one in quoted or ()] or None))
+        edited = replaced(edited, Values(evidence=[span.span() for span in quoted or ()] or None))
     if not edited.question.strip():
         raise DataError("The question is empty. To leave it out of the set, reject it.")
     texts = [
@@ -371,18 +371,18 @@ def changed(
 
 def _verified(opened: OpenReview, quoted: list[Quoted]) -> list[Quoted] | None:
     """Return evidence that has been looked up: its words stand where it says. Raises DataError."""
-    unique = {(one.document_id, one.start, one.end): one for one in quoted}
-    spans = [unique[place].span() for place in sorted(unique)]
+    unique = {(span.document_id, span.start, span.end): span for span in quoted}
+    spans = [unique[key].span() for key in sorted(unique)]
     if spans and opened.text_of is None:
         raise DataError("There are no documents, so evidence cannot be marked.")
-    found = quote(spans, opened.text_of) if opened.text_of else None
-    for one in found or ():
-        if unique[one.document_id, one.start, one.end].text != one.text:
+    spans_now = quote(spans, opened.text_of) if opened.text_of else None
+    for span in spans_now or ():
+        if unique[span.document_id, span.start, span.end].text != span.text:
             raise DataError(
-                f"The document {one.document_id} has changed, and its text is different there. Mark the "
+                f"The document {span.document_id} has changed, and its text is different there. Mark the "
                 "evidence again."
             )
-    return found
+    return spans_now
 
 
 def _whole(opened: OpenReview, question: Question) -> list[Quoted] | None:
@@ -402,8 +402,8 @@ def _text(opened: OpenReview, document_id: str) -> str:
 
 def _standing(opened: OpenReview, question_id: str) -> StandingDecision:
     last = opened.last(question_id)
-    said = opened.told(question_id) if last else "undecided"
-    return StandingDecision(question_id=question_id, stands=last.id if last else "", said=said)
+    sentence = opened.told(question_id) if last else "undecided"
+    return StandingDecision(question_id=question_id, stands=last.id if last else "", said=sentence)
 
 
 def _checked(name: str) -> str:

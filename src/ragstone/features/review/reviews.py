@@ -80,7 +80,7 @@ class OpenReview:
         self.log = Journal(log_path(entry.path), Decision)
         self.log.read()
         self.stacks: dict[str, Stack] = standing(self.log.rows)
-        self._known = {one.id: one for one in self.log.rows}
+        self._known = {row.id: row for row in self.log.rows}
         self._n_taken = len(self.log.rows)
         self.items: list[ReviewedQuestion] = [self._item(number) for number in range(len(self.questions))]
         self._others: Others | None = None
@@ -144,10 +144,10 @@ class OpenReview:
 
     def last_of(self, person: str) -> Decision | None:
         """Return the last decision of a person that is still the last that stands for its question."""
-        for one in reversed(self.log.rows):
-            last = self.last(one.question_id)
-            if one.person == person and last is not None and last.id == one.id:
-                return one
+        for row in reversed(self.log.rows):
+            last = self.last(row.question_id)
+            if row.person == person and last is not None and last.id == row.id:
+                return row
         return None
 
     def told(self, question_id: str) -> str:
@@ -155,8 +155,8 @@ class OpenReview:
         last = self.last(question_id)
         if last is None:
             return "The decision on this question has since been undone."
-        said = f", for {last.reason}" if last.reason else ""
-        return f"{last.person} has since {OUTCOMES[last.decision]} this question{said}."
+        reason = f", for {last.reason}" if last.reason else ""
+        return f"{last.person} has since {OUTCOMES[last.decision]} this question{reason}."
 
     def counts(self) -> Counter[str]:
         """Return how many questions have each outcome; `undecided` and `look` among them."""
@@ -238,10 +238,10 @@ def _stamp(questions: Path, settings: Settings) -> Stamp:
 
 def _written(path: Path) -> tuple[str, int, int] | None:
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return str(path), found.st_mtime_ns, found.st_size
+    return str(path), stat.st_mtime_ns, stat.st_size
 
 
 def _threshold(questions: Path) -> int:
@@ -283,7 +283,7 @@ def fits(item: ReviewedQuestion, chosen: ReviewFilter) -> bool:
         return False
     if chosen.source and (item.lost is not None) != (chosen.source == "lost"):
         return False
-    if chosen.tag and not _tagged(question, chosen.tag):
+    if chosen.tag and chosen.tag not in _all_tags(question):
         return False
     if chosen.critic and not _at_most(question, chosen.critic, chosen.most):
         return False
@@ -299,8 +299,8 @@ def state_of(item: ReviewedQuestion) -> str:
 
 def neighbours(numbers: Sequence[int], number: int) -> tuple[int | None, int | None]:
     """Return the question before and after one, of those asked for; it need not be one of them."""
-    before = [one for one in numbers if one < number]
-    after = [one for one in numbers if one > number]
+    before = [n for n in numbers if n < number]
+    after = [n for n in numbers if n > number]
     return before[-1] if before else None, after[0] if after else None
 
 
@@ -309,10 +309,8 @@ def next_open(opened: OpenReview, chosen: ReviewFilter, number: int) -> int | No
     wanted = (
         chosen if chosen.state in ("", "undecided", "look") else msgspec.structs.replace(chosen, state="")
     )
-    left = [
-        one for one in chosen_items(opened, wanted) if one != number and opened.items[one].outcome is None
-    ]
-    return next((one for one in left if one > number), left[0] if left else None)
+    left = [n for n in chosen_items(opened, wanted) if n != number and opened.items[n].outcome is None]
+    return next((n for n in left if n > number), left[0] if left else None)
 
 
 def line_of(item: ReviewedQuestion) -> dict[str, object]:
@@ -331,10 +329,10 @@ def line_of(item: ReviewedQuestion) -> dict[str, object]:
 
 def tags_of(questions: Iterable[Question]) -> dict[str, int]:
     """Return `name=value` of the tags that questions have and how many have it, most first, language too."""
-    found: Counter[str] = Counter()
+    tags: Counter[str] = Counter()
     for question in questions:
-        found.update(_all_tags(question))
-    return dict(found.most_common(MOST_TAGS))
+        tags.update(_all_tags(question))
+    return dict(tags.most_common(MOST_TAGS))
 
 
 def critics_of(questions: Iterable[Question]) -> list[str]:
@@ -386,25 +384,25 @@ def shown_spans(opened: OpenReview, question: Question) -> tuple[list[Quoted], s
                 f"which has {len(text):,} characters: mark it again."
             )
         else:
-            words = text[span.start : span.end]
-            quoted.append(Quoted(document_id=span.document_id, start=span.start, end=span.end, text=words))
+            quote = text[span.start : span.end]
+            quoted.append(Quoted(document_id=span.document_id, start=span.start, end=span.end, text=quote))
     return quoted, wrong
 
 
 def documents_shown(opened: OpenReview, question: Question, quoted: Sequence[Quoted]) -> list[DocumentPart]:
     """Return the parts of the documents that hold the evidence, and the beginnings of others it names."""
-    spans = [one.span() for one in quoted]
-    names = dict.fromkeys([*(one.document_id for one in spans), *(question.document_ids or ())])
+    spans = [passage.span() for passage in quoted]
+    names = dict.fromkeys([*(passage.document_id for passage in spans), *(question.document_ids or ())])
     tempting = (question.metadata or {}).get("tempting")
     if isinstance(tempting, dict) and isinstance(tempting.get("document_id"), str):
         names.setdefault(tempting["document_id"])
-    found = []
+    parts = []
     for name in list(names)[:MOST_DOCUMENTS]:
         text = opened.documents.text_of(name) if opened.documents else None
         if text is not None:
             own = [span for span in spans if span.document_id == name]
-            found.append(show(name, text, *window(text, own or _tempting(question, name)), spans))
-    return found
+            parts.append(show(name, text, *window(text, own or _tempting(question, name)), spans))
+    return parts
 
 
 def _tempting(question: Question, name: str) -> list[Evidence]:
@@ -445,10 +443,6 @@ def _all_tags(question: Question) -> list[str]:
     return [*tags, f"lang={question.lang}"] if question.lang else tags
 
 
-def _tagged(question: Question, tag: str) -> bool:
-    return tag in _all_tags(question)
-
-
 def _at_most(question: Question, critic: str, most: str) -> bool:
     score = (question.scores or {}).get(critic)
     return score is not None and (not most.isdecimal() or score <= int(most))
@@ -456,4 +450,4 @@ def _at_most(question: Question, critic: str, most: str) -> bool:
 
 def _says(question: Question, text: str) -> bool:
     texts = [question.id, question.question, *references(question)]
-    return any(text in one.casefold() for one in texts)
+    return any(text in line.casefold() for line in texts)

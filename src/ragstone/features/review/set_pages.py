@@ -30,13 +30,13 @@ def data(request: AnyRequest, app: AtApp) -> Response[str]:
 @get("/data/{set_id:str}", sync_to_thread=True)
 def data_set(request: AnyRequest, app: AtApp, set_id: FromPath[str]) -> Response[str]:
     """Give a data set: its certificate, and its first questions."""
-    one = next((found for found in app.part(sets_of).all() if found.id == set_id), None)
-    if one is None:
+    chosen = next((entry for entry in app.part(sets_of).all() if entry.id == set_id), None)
+    if chosen is None:
         raise NotFoundException("There is no such data set, or it has changed: see the list of data sets.")
-    rows = [] if one.wrong else list(islice(read_rows(one.path, Question), SAMPLE))
-    certificate = render_blocks(certified_blocks(one.certified)) if one.certified else ""
+    rows = [] if chosen.wrong else list(islice(read_rows(chosen.path, Question), SAMPLE))
+    certificate = render_blocks(certified_blocks(chosen.certified)) if chosen.certified else ""
     return page(
-        request, "features/review/data_set.html", one.name, one=one, rows=rows, certificate=certificate
+        request, "features/review/data_set.html", chosen.name, one=chosen, rows=rows, certificate=certificate
     )
 
 

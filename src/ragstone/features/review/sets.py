@@ -68,10 +68,10 @@ class Sets:
         Those in the project's folder and right below it, and that of `[questions] path`. Those of runs are
         copies, and not among them.
         """
-        found = {path.resolve(): path for path in self._reviewable() if path.is_file()}
+        files = {path.resolve(): path for path in self._reviewable() if path.is_file()}
         entries = [
             SetEntry(id=_digest_of_name(resolved), name=self._name(resolved), path=path)
-            for resolved, path in found.items()
+            for resolved, path in files.items()
             if not self._runs.hold(resolved)
         ]
         return sorted(entries, key=lambda entry: entry.name)
@@ -91,18 +91,18 @@ class Sets:
         Copies with the same content are one set, which names its runs.
         """
         reviewed = {entry.path.resolve(): entry.id for entry in self.to_review()}
-        found: dict[str, DataSet] = {}
+        sets: dict[str, DataSet] = {}
         for path in dict.fromkeys([*reviewed, *self._in_project()]):
             set_id = self._digest(path)
-            if set_id not in found:
-                found[set_id] = msgspec.structs.replace(self._look(set_id, path), review=reviewed.get(path))
+            if set_id not in sets:
+                sets[set_id] = msgspec.structs.replace(self._look(set_id, path), review=reviewed.get(path))
         for entry in self._runs.all():
             file = rows_file(entry.folder, "questions")
             if file and file.suffix != ".partial":
                 set_id = self._digest(file.resolve())
-                one = found.get(set_id) or self._look(set_id, file.resolve())
-                found[set_id] = msgspec.structs.replace(one, runs=[*one.runs, (entry.id, entry.name)])
-        return list(found.values())
+                copy = sets.get(set_id) or self._look(set_id, file.resolve())
+                sets[set_id] = msgspec.structs.replace(copy, runs=[*copy.runs, (entry.id, entry.name)])
+        return list(sets.values())
 
     def _reviewable(self) -> Iterator[Path]:
         for pattern in NAMES:
@@ -129,13 +129,16 @@ class Sets:
         try:
             stat = path.stat()
             stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-            kept = self._digests.get(path)
-            if kept is None or kept[0] != stamp:
+            known = self._digests.get(path)
+            if known is None or known[0] != stamp:
                 with path.open("rb") as file:
-                    kept = self._digests[path] = (stamp, hashlib.file_digest(file, "sha256").hexdigest()[:12])
+                    known = self._digests[path] = (
+                        stamp,
+                        hashlib.file_digest(file, "sha256").hexdigest()[:12],
+                    )
         except OSError:  # what is the matter is told where it is read
             return _digest_of_name(path)
-        return kept[1]
+        return known[1]
 
     def _look(self, set_id: str, path: Path) -> DataSet:
         """Return what a file holds; it is read again where its certificate has changed."""
@@ -163,7 +166,7 @@ def _holds_questions(path: Path) -> bool:
 
 def _read(set_id: str, path: Path, name: str) -> DataSet:
     written = path.stat().st_mtime if path.is_file() else 0.0
-    one = DataSet(id=set_id, name=name, path=path, written=written)
+    entry = DataSet(id=set_id, name=name, path=path, written=written)
     langs: dict[str, int] = {}
     n = n_unanswerable = 0
     try:
@@ -172,14 +175,14 @@ def _read(set_id: str, path: Path, name: str) -> DataSet:
             n_unanswerable += row.answerable is False
             if row.lang:
                 langs[row.lang] = langs.get(row.lang, 0) + 1
-        one = msgspec.structs.replace(one, n=n, n_unanswerable=n_unanswerable, langs=langs)
+        entry = msgspec.structs.replace(entry, n=n, n_unanswerable=n_unanswerable, langs=langs)
         if (path.parent / CERTIFICATE).is_file():
             certificate = read_certificate(path.parent)
-            told = Certified(certificate, fit(certificate, read_rows(path, Question)))
-            one = msgspec.structs.replace(one, certified=told if told.fit.n_certified else None)
+            certified = Certified(certificate, fit(certificate, read_rows(path, Question)))
+            entry = msgspec.structs.replace(entry, certified=certified if certified.fit.n_certified else None)
     except (OSError, DataError, MissingExtra) as mistake:
-        one = msgspec.structs.replace(one, wrong=str(mistake))
-    return one
+        entry = msgspec.structs.replace(entry, wrong=str(mistake))
+    return entry
 
 
 def sets_of(app: AppState) -> Sets:

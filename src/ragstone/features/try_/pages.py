@@ -19,10 +19,10 @@ from ragstone.features.improve.pages import (
     check_model,
     expected_of,
     line_in,
+    messages_of,
     models_of,
 )
-from ragstone.features.judges.testing import prompts_of
-from ragstone.features.try_.prompt_files import draft_prompt, keep_prompt, saved_prompt
+from ragstone.features.improve.prompt_files import draft_prompt, keep_prompt, saved_prompt
 from ragstone.features.try_.trials import KeptTrial, trials_of
 from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
 from ragstone.features.try_.words import trial_document
@@ -81,14 +81,14 @@ def offered(app: AppState, folder: Path) -> dict[str, str]:
     view = app.runs.view(folder).run
     if view is None or not rows_file(folder, "answers"):
         return {}
-    found = {}
+    prompts = {}
     name = _prompt_name(app, folder)
     if name and saved_prompt(app.settings, name):
-        found[ANSWERS] = f"the answer prompt, {name}"
+        prompts[ANSWERS] = f"the answer prompt, {name}"
     for metric in view.summary.metrics:
         if metric.model != NO_MODEL and _is_file(app, metric.judge):
-            found[metric.judge] = f"the judge {metric.judge}"
-    return found
+            prompts[metric.judge] = f"the judge {metric.judge}"
+    return prompts
 
 
 def _prompt_name(app: AppState, folder: Path) -> str | None:
@@ -137,16 +137,16 @@ def try_page(
     what: FromPath[str],
 ) -> Response[str]:
     """Give the page on which a prompt is tried: an earlier trial, or the saved text. See TrialShown."""
-    asked, run_id = query_of(request, TrialShown), _run_of(request)
+    query, run_id = query_of(request, TrialShown), _run_of(request)
     saved, file = _saved(app, folder, what)
-    kept = app.part(trials_of).find(asked.trial, folder, what)
+    trial = app.part(trials_of).find(query.trial, folder, what)
     with app.indexes.of(folder) as con:
         columns = columns_in(con, [])
         own = next((at for at, column in enumerate(columns) if column.judge == what), None)
-        lines = lines_in(con, RowFilter(judge=own, text=asked.text, order="lowest"), columns)
-    tried = [row.question_id for row in kept.trial.rows] if kept else []
-    shown = [line.id for line in lines.lines]
-    document = trial_document(kept.trial) if kept else None
+        lines = lines_in(con, RowFilter(judge=own, text=query.text, order="lowest"), columns)
+    tried = [row.question_id for row in trial.trial.rows] if trial else []
+    listed = [line.id for line in lines.lines]
+    document = trial_document(trial.trial) if trial else None
     return page(
         request,
         "features/try_/try.html",
@@ -154,18 +154,18 @@ def try_page(
         run_id=run_id,
         what=what,
         offered=offered(app, folder),
-        text=kept.text if kept else saved,
+        text=trial.text if trial else saved,
         file=file.name,
         lines=lines,
         columns=columns,
-        filter=asked.text,
-        chosen=tried or shown[:FIRST],
-        beyond=[one for one in dict.fromkeys(tried) if one not in shown],
+        filter=query.text,
+        chosen=tried or listed[:FIRST],
+        beyond=[question for question in dict.fromkeys(tried) if question not in listed],
         most=MOST_ROWS,
-        kept=kept,
-        lost=asked.trial > 0 and kept is None,
+        kept=trial,
+        lost=query.trial > 0 and trial is None,
         found=render_blocks(document.blocks) if document else "",
-        calls=asked_line(kept.trial.calls) if kept else "",
+        calls=asked_line(trial.trial.calls) if trial else "",
         models=_models(app, folder, what),
         owner=person.may("owner"),
         running=app.jobs.running(_job(folder, what)),
@@ -187,14 +187,14 @@ def check(app: AtApp, folder: RunFolder, what: FromPath[str], data: JSONBody[Dra
     try:
         draft = _draft(app, folder, what, data.text)
         if isinstance(draft, Judge):
-            shown = [message for prompt in prompts_of(draft) for message in prompt.messages]
+            messages = messages_of(draft)
         else:
             task = trial_task(folder, draft, app.settings, limit=1)
-            shown = _messages(draft, task)
+            messages = _messages(draft, task)
     except RagstoneError as mistake:
         problem = str(mistake).removeprefix(f"{file.parent}/")
         return DraftChecked(problem=problem, line=line_in(str(mistake)))
-    return DraftChecked(prompts=shown)
+    return DraftChecked(prompts=messages)
 
 
 def _messages(draft: AnsweringPrompt, task: TrialTask) -> list[dict[str, str]]:
@@ -260,8 +260,8 @@ def run(
     async def work(session: Session) -> int:
         trial = await try_on(task, session)
         model = (settings.answer if what == ANSWERS else settings.judge).model or ""
-        kept = KeptTrial(folder=folder, what=what, text=data.text, model=model, who=person.name, trial=trial)
-        return app.part(trials_of).add(kept)
+        entry = KeptTrial(folder=folder, what=what, text=data.text, model=model, who=person.name, trial=trial)
+        return app.part(trials_of).add(entry)
 
     job.start(settings, caps, work)
     app.audit(request, "tried a prompt", run=_run_of(request), prompt=what, rows=len(task.answers))

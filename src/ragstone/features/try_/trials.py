@@ -39,8 +39,8 @@ class Trials:
 
     def find(self, number: int, folder: Path, what: str) -> KeptTrial | None:
         """Return a trial of this run and prompt; None where there is none, or no more."""
-        kept = self._kept.get(number)
-        return kept if kept and (kept.folder, kept.what) == (folder, what) else None
+        entry = self._kept.get(number)
+        return entry if entry and (entry.folder, entry.what) == (folder, what) else None
 
 
 def trials_of(_app: AppState) -> Trials:

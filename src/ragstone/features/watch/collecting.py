@@ -89,17 +89,17 @@ class TraceReceiver:
             return message
 
         refused = _refused(scope, headers, encoding, self._keys, self._wrong)
-        receipt: SpanReceipt | _Rejected | None = refused
+        outcome: SpanReceipt | _Rejected | None = refused
         if refused is None and encoding is not None:
-            receipt = await _receive(self.collector, reading, headers, encoding)
-        if isinstance(receipt, _Rejected):
+            outcome = await _receive(self.collector, reading, headers, encoding)
+        if isinstance(outcome, _Rejected):
             if more and "expect" not in headers:  # who still sends would not see the answer
                 await drain(reading)
             await _answer(
-                send, receipt.status, _status(receipt.message, encoding), encoding, retry=receipt.retry
+                send, outcome.status, _status(outcome.message, encoding), encoding, retry=outcome.retry
             )
-        elif receipt is not None:
-            await _answer(send, 200, _receipt(receipt, encoding), encoding)
+        elif outcome is not None:
+            await _answer(send, 200, _receipt(outcome, encoding), encoding)
 
     def close(self) -> None:
         """Write what waits, and close the files."""
@@ -115,8 +115,8 @@ def _refused(
     if "origin" in headers:
         return _Rejected(403, "spans are taken from programs, not from pages in a browser")
     if keys:
-        credentials = headers.get("authorization") or f"Bearer {headers.get('x-api-key', '')}"
-        if name_of(keys, credentials) is None:
+        sent_key = headers.get("authorization") or f"Bearer {headers.get('x-api-key', '')}"
+        if name_of(keys, sent_key) is None:
             client = scope["client"]
             if wrong.wait_s(client[0] if client else "", asyncio.get_running_loop().time()):
                 return _Rejected(429, "too many wrong keys from this address", retry=True)
@@ -193,8 +193,8 @@ def _receipt(receipt: SpanReceipt, encoding: Encoding | None) -> bytes:
             response.partial_success.rejected_spans = receipt.rejected
             response.partial_success.error_message = receipt.message
         return bytes(response.SerializeToString())
-    partial = {"rejectedSpans": str(receipt.rejected), "errorMessage": receipt.message}
-    return msgspec.json.encode({"partialSuccess": partial} if receipt.message else {})
+    rejection = {"rejectedSpans": str(receipt.rejected), "errorMessage": receipt.message}
+    return msgspec.json.encode({"partialSuccess": rejection} if receipt.message else {})
 
 
 def _status(message: str, encoding: Encoding | None) -> bytes:

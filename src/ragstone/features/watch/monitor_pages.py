@@ -87,9 +87,9 @@ class MonitorPages:
             look = look_of(store, self._settings, judges, utc_today())
         return render_monitor(look, served=self._root, back=self._back)
 
-    async def questions(self, asked: QuestionsAsked) -> str:
+    async def questions(self, query: QuestionsAsked) -> str:
         """Return a page of questions. Raises RefusedRequest for a metric and a gap that there are not."""
-        return await asyncio.to_thread(self._questions, asked)
+        return await asyncio.to_thread(self._questions, query)
 
     def _questions(self, query: QuestionsAsked) -> str:
         # A tag without a value narrows nothing.
@@ -97,23 +97,23 @@ class MonitorPages:
         chosen = ExchangeFilter(text=query.text or None, tags=tags)
         metric, page, gap = query.metric, query.page, int(query.gap) if query.gap.isdecimal() else 0
         with self._open() as store:
-            best, gaps = store.best(), load_gaps(store)
+            best, latest = store.best(), load_gaps(store)
             choices = drawn_metrics(best, store.cells(tag=""))
             if metric and metric not in choices:
                 raise RefusedRequest(404, "no judge has scored that metric")
             if gap:
-                if gaps is None or gap > len(gaps.gaps):
+                if latest is None or gap > len(latest.gaps):
                     raise RefusedRequest(404, "there is no such gap any more")
-                names = tuple(name for example in gaps.gaps[gap - 1].examples for name in example.ids)
+                names = tuple(name for row in latest.gaps[gap - 1].examples for name in row.ids)
                 chosen = msgspec.structs.replace(chosen, names=names)
-            shown_page = (
+            exchanges = (
                 store.scored(metric, chosen, page=page, size=A_PAGE)
                 if metric
                 else store.exchanges(chosen, page=page, size=A_PAGE)
             )
-            items = [Open(seen=example, low=low_in(example, best), gaps=[]) for example in shown_page.rows]
+            items = [Open(seen=row, low=low_in(row, best), gaps=[]) for row in exchanges.rows]
             return render_questions(
-                shown_page,
+                exchanges,
                 items,
                 chosen,
                 metric=metric,

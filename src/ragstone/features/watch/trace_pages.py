@@ -26,13 +26,13 @@ def traces(request: AnyRequest, app: AtApp, at: FromQuery[int] = 1) -> Response[
     """Give a page of the traces, the newest first."""
     at = max(1, at)
     files = trace_files(_folders(app))
-    listed, more = newest_traces(files, TRACES_A_PAGE * (at - 1), TRACES_A_PAGE)
+    newest, more = newest_traces(files, TRACES_A_PAGE * (at - 1), TRACES_A_PAGE)
     return page(
         request,
         "features/watch/traces.html",
         "Traces",
         tree=None,
-        found=listed,
+        found=newest,
         at=at,
         n_pages=at + more,
         folders=[str(folder) for folder in _folders(app)],
@@ -51,7 +51,7 @@ def trace(request: AnyRequest, app: AtApp, trace_id: FromPath[str]) -> Response[
         "features/watch/traces.html",
         shortened(title, SHORT)[0],
         tree=tree,
-        rows=_shown_spans(tree),
+        rows=_spans_on_page(tree),
         deepest=DEEPEST,
         lasted=lasted,
     )
@@ -100,7 +100,7 @@ class ShownSpan(NamedTuple):
     is_cut: bool
 
 
-def _shown_spans(tree: TraceTree) -> list[ShownSpan]:
+def _spans_on_page(tree: TraceTree) -> list[ShownSpan]:
     """Return what the page shows of each span: the whole page has room for MOST_A_PAGE of their texts."""
     room, spans = MOST_A_PAGE, []
     for row in tree.rows:

@@ -36,7 +36,7 @@ class AuditLog:
     def note(self, who: str, action: str, address: str, facts: dict[str, Fact]) -> None:
         """Add a line; long texts are cut. Raises DataError where it cannot be written."""
         at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="seconds")
-        short = {name: one[:LONGEST] if isinstance(one, str) else one for name, one in facts.items()}
+        short = {name: value[:LONGEST] if isinstance(value, str) else value for name, value in facts.items()}
         entry = AuditEntry(at=at, who=who[:LONGEST], action=action, address=address, facts=short)
         # json, not msgspec: what is not ASCII is escaped, so no text can look like another line or turn one.
         line = json.dumps(msgspec.to_builtins(entry))

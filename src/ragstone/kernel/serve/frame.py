@@ -125,8 +125,8 @@ def templates() -> "Environment":
     from jinja2 import ChoiceLoader, FunctionLoader
 
     made = environment().overlay()
-    words = {name: value for name, value in vars(wording).items() if callable(value)}
-    made.globals = {**made.globals, **words, "at_time": at_time, "on_day": on_day}
+    wordings = {name: value for name, value in vars(wording).items() if callable(value)}
+    made.globals = {**made.globals, **wordings, "at_time": at_time, "on_day": on_day}
     made.loader = ChoiceLoader([FunctionLoader(_template), FunctionLoader(report_asset)])
     return made
 

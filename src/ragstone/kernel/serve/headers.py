@@ -49,5 +49,5 @@ def with_methods(
     taken = methods.get(str(scope.get("path_template")))
     if scope["method"] != "OPTIONS" or taken is None:
         return headers
-    others = [one for one in headers if one[0].lower() != b"allow"]
+    others = [header for header in headers if header[0].lower() != b"allow"]
     return [*others, (b"allow", ", ".join(taken).encode())]

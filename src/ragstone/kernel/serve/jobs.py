@@ -75,18 +75,18 @@ class JudgeRun:
 
         def run() -> None:
             life: Life = "failed"
-            words: str | None = UNFORESEEN
+            problem: str | None = UNFORESEEN
             try:
                 asyncio.run(within_session())
-                life, words = "done", None
+                life, problem = "done", None
             except (asyncio.CancelledError, KeyboardInterrupt):
-                life, words = "stopped", None
+                life, problem = "stopped", None
             except RagstoneError as mistake:
-                words = str(mistake)
+                problem = str(mistake)
             finally:
-                self._state.words = words
+                self._state.words = problem
                 try:
-                    ended(life, words)
+                    ended(life, problem)
                 finally:
                     self._state.life = life  # last: who sees that it is over finds what it left
 

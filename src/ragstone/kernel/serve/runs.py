@@ -9,7 +9,6 @@ import msgspec
 from litestar.exceptions import NotFoundException
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.engine.manifest import FILE as MANIFEST
 from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.engine.progress_file import Life, read_progress
 from ragstone.kernel.errors import DataError
@@ -17,7 +16,7 @@ from ragstone.kernel.judging import MetricSummary, Tally
 from ragstone.kernel.records import NO_MODEL, Judgement, Question
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
-from ragstone.kernel.runs.settings import RunManifest, RunSetting, read_run_manifest, run_settings
+from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.serve.rows.files import rows_file, stats_of
 from ragstone.kernel.stages.notes import judgements_alone
@@ -25,7 +24,6 @@ from ragstone.kernel.tables import read_rows
 
 KINDS = ("questions", "rankings", "answers", "judgements")
 
-Stamp = tuple[tuple[str, int, int, int], ...]
 KindOf = Callable[[Container[str]], str | None]
 
 
@@ -79,7 +77,7 @@ class Runs:
 
     def all(self) -> list[RunEntry]:
         """Return the runs, the newest first."""
-        found = [
+        entries = [
             entry
             for index, parent in enumerate(self.folders)
             if parent.is_dir()
@@ -87,7 +85,7 @@ class Runs:
             if not folder.name.startswith(".") and folder.is_dir()
             if (entry := self._entry(index, folder))
         ]
-        return sorted(found, key=lambda entry: -entry.written)
+        return sorted(entries, key=lambda entry: -entry.written)
 
     def find(self, run_id: str) -> Path:
         """Return the folder of a run, from `{index of its folder}/{name}`. Raises NotFoundException."""
@@ -109,10 +107,13 @@ class Runs:
 
     def view(self, folder: Path) -> RunView:
         """Return what a run folder holds beside its rows; of one that goes on there are no numbers yet."""
-        stamp = _stamp(folder)
-        kept = self._views.get(folder)
-        if kept and kept[0] == stamp:
-            return kept[1]
+        stats = (file for file in stats_of(folder) if file[0].endswith((".json", ".jsonl", ".parquet")))
+        stamp = sorted(
+            (name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS
+        )
+        cached = self._views.get(folder)
+        if cached and cached[0] == stamp:
+            return cached[1]
         view = _view(folder)
         self._views[folder] = (stamp, view)
         for old in list(self._views)[: -self.MOST_VIEWS]:
@@ -129,9 +130,9 @@ class Runs:
         except OSError as mistake:
             return msgspec.structs.replace(broken, wrong=f"The folder cannot be read ({mistake.strerror}).")
         seen = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
-        kept = self._seen.get(folder)
-        if kept and kept[0] == seen and PROGRESS not in dict(stats):
-            return kept[1]
+        cached = self._seen.get(folder)
+        if cached and cached[0] == seen and PROGRESS not in dict(stats):
+            return cached[1]
         times = [stat.st_mtime for name, stat in stats if name != PROGRESS] or [0.0]
         entry = _look(
             f"{index}/{folder.name}", folder, {name for name, _ in stats}, times, self._now(), self._kind_of
@@ -194,13 +195,6 @@ def _summarised(entry: RunEntry) -> RunEntry:
     )
 
 
-def _stamp(folder: Path) -> Stamp:
-    stats = (one for one in stats_of(folder) if one[0].endswith((".json", ".jsonl", ".parquet")))
-    return tuple(
-        sorted((name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS)
-    )
-
-
 def _view(folder: Path) -> RunView:
     try:
         summary = read_summary(folder)
@@ -217,20 +211,20 @@ def _view(folder: Path) -> RunView:
 
 def _parts(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Return what stands beside the summary, and what of it cannot be read."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     wrongs = []
-    for name, read in (("manifest", _manifest), ("blamed", read_blame), ("certified", _certified)):
+    for name, read in (
+        ("manifest", lambda folder: read_manifest(folder / MANIFEST)),
+        ("blamed", read_blame),
+        ("certified", _certified),
+    ):
         try:
-            found[name] = read(folder)
+            contents[name] = read(folder)
         except DataError as mistake:
             wrongs.append(str(mistake))
-    if found.get("blamed"):
-        found["causes"] = read_causes(folder)
-    return found, wrongs
-
-
-def _manifest(folder: Path) -> dict[str, Any] | None:
-    return read_manifest(folder / "manifest.json")
+    if contents.get("blamed"):
+        contents["causes"] = read_causes(folder)
+    return contents, wrongs
 
 
 def _certified(folder: Path) -> Any:  # noqa: ANN401 - Certified | None, beside others in a table
@@ -241,12 +235,12 @@ def _certified(folder: Path) -> Any:  # noqa: ANN401 - Certified | None, beside 
 
 
 def _without_rows(summary: RunSummary, **parts: Any) -> Run:  # noqa: ANN401 - of several types
-    given = {"manifest": None, **parts}
+    others = {"manifest": None, **parts}
     empty: dict[str, Any] = {
         name: {}
         for name in ("questions", "rankings", "answers", "judgements", "chunks", "titles", "evidence")
     }
-    return Run(summary=summary, **empty, **given)
+    return Run(summary=summary, **empty, **others)
 
 
 def summary_of_none(folder: Path) -> RunSummary:
@@ -262,12 +256,12 @@ def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
     metrics = tally.summaries()
     summary = judgements_alone(folder.name, metrics, [])
     models = [metric.model for metric in metrics if metric.model != NO_MODEL]
-    told = (
+    note = (
         "This folder has no summary.json, so the means were computed from the judgements. Questions about "
         "one document were treated as independent."
     )
     return msgspec.structs.replace(
         summary,
         models={"judge": " and ".join(dict.fromkeys(models)) or NO_MODEL},
-        notes=[*summary.notes, told],
+        notes=[*summary.notes, note],
     )

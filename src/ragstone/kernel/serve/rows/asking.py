@@ -78,9 +78,9 @@ class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
     causes: list[tuple[str, int]]
 
 
-def columns_in(con: "duckdb.DuckDBPyConnection", told: Sequence[ColumnView]) -> list[ColumnView]:
+def columns_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) -> list[ColumnView]:
     """Return the columns of an index by number, with what the summary of the run tells of them."""
-    known = {(one.system, one.judge, one.metric, one.model): one for one in told}
+    known = {(column.system, column.judge, column.metric, column.model): column for column in summarised}
     rows = con.execute("SELECT system, judge, metric, model, low, high FROM columns ORDER BY col").fetchall()
     return [
         known.get((system, judge, metric, model))
@@ -91,17 +91,17 @@ def columns_in(con: "duckdb.DuckDBPyConnection", told: Sequence[ColumnView]) -> 
     ]
 
 
-def head_in(con: "duckdb.DuckDBPyConnection", told: Sequence[ColumnView]) -> RowsHead:
+def head_in(con: "duckdb.DuckDBPyConnection", summarised: Sequence[ColumnView]) -> RowsHead:
     """Return the judges of an index, and what the menus of groups and causes offer."""
     rows = con.execute(
         "SELECT name, value, count(*) n FROM groups GROUP BY ALL ORDER BY n DESC, min(place)"
     ).fetchall()
     keys = sorted({name for name, _, _ in rows}, key=lambda name: (name != "lang", name))
-    kept = sorted(rows[:MOST_GROUPS], key=lambda row: (keys.index(row[0]), -row[2]))
+    largest = sorted(rows[:MOST_GROUPS], key=lambda row: (keys.index(row[0]), -row[2]))
     causes = con.execute(
         "SELECT cause, count(*) n FROM causes GROUP BY ALL ORDER BY n DESC, min(place)"
     ).fetchall()
-    return RowsHead(columns=columns_in(con, told), groups=kept, n_groups=len(rows), causes=causes)
+    return RowsHead(columns=columns_in(con, summarised), groups=largest, n_groups=len(rows), causes=causes)
 
 
 def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[ColumnView]) -> Lines:
@@ -117,10 +117,10 @@ def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Seque
     page = min(max(chosen.at, 0), max(0, -(-n // A_PAGE) - 1))
     order = _of("order", ORDERS, chosen.order)
     paged = f"{judged.format('place')} ORDER BY {order} LIMIT {A_PAGE} OFFSET {page * A_PAGE}"
-    shown = [place for (place,) in con.execute(paged, values).fetchall()]
+    on_page = [at for (at,) in con.execute(paged, values).fetchall()]
     (of,) = _one(con, "SELECT count(*) FROM lines", [])
     return Lines(
-        lines=lines_at(con, shown, len(columns)), n=n, of=of, page=page, results=_results(con, places, of)
+        lines=lines_at(con, on_page, len(columns)), n=n, of=of, page=page, results=_results(con, places, of)
     )
 
 
@@ -130,24 +130,24 @@ def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns:
         return []
     wanted = _listed(places)
     texts = dict(con.execute(f"SELECT place, line FROM lines WHERE place IN ({wanted})").fetchall())  # noqa: S608
-    cells: dict[int, list[Cell]] = {place: [None] * n_columns for place in places}
+    cells: dict[int, list[Cell]] = {at: [None] * n_columns for at in places}
     rows = con.execute(f"SELECT place, col, status, score FROM cells WHERE place IN ({wanted})").fetchall()  # noqa: S608
-    for place, column, status, score in rows:
-        cells[place][column] = score if status == CODES["scored"] else STATUSES[status]
+    for at, column, status, score in rows:
+        cells[at][column] = score if status == CODES["scored"] else STATUSES[status]
     decode = msgspec.json.Decoder(LineView).decode
-    return [msgspec.structs.replace(decode(texts[place]), cells=cells[place]) for place in places]
+    return [msgspec.structs.replace(decode(texts[at]), cells=cells[at]) for at in places]
 
 
 def page_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
     """Return the page of a question in the order of the file; None where there is no such question."""
-    place = place_of(con, question_id)
-    return None if place is None else place // A_PAGE
+    at = place_of(con, question_id)
+    return None if at is None else at // A_PAGE
 
 
 def place_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
     """Return the place of a question in the order of the file; None where there is none."""
-    found = con.execute("SELECT place FROM lines WHERE id = ?", [question_id]).fetchone()
-    return found[0] if found else None
+    row = con.execute("SELECT place FROM lines WHERE id = ?", [question_id]).fetchone()
+    return row[0] if row else None
 
 
 def _chosen_columns(chosen: RowFilter, columns: Sequence[ColumnView]) -> list[int]:
@@ -155,8 +155,8 @@ def _chosen_columns(chosen: RowFilter, columns: Sequence[ColumnView]) -> list[in
         if not 0 <= chosen.judge < len(columns):
             raise DataError("There is no such judge in this run: reload the run's page.")
         return [chosen.judge]
-    asked = [at for at, column in enumerate(columns) if column.model != "none"]
-    return asked or list(range(len(columns)))
+    by_model = [at for at, column in enumerate(columns) if column.model != "none"]
+    return by_model or list(range(len(columns)))
 
 
 def _hit(chosen: RowFilter) -> str:
@@ -203,8 +203,8 @@ def _results(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_lines: i
         f"HAVING count(*) = {len(places)})",
         [],
     )
-    found = {**dict(zip(RESULTS, row, strict=True)), "absent": n_lines - whole}
-    return {name: n for name, n in found.items() if n}
+    by_result = {**dict(zip(RESULTS, row, strict=True)), "absent": n_lines - whole}
+    return {name: n for name, n in by_result.items() if n}
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -218,10 +218,10 @@ def _of(what: str, offered: dict[str, str], name: str) -> str:
 
 
 def _one(con: "duckdb.DuckDBPyConnection", query: str, values: list[str]) -> tuple[int, ...]:
-    found = con.execute(query, values).fetchone()
-    if found is None:
+    row = con.execute(query, values).fetchone()
+    if row is None:
         raise ValueError("an aggregate has one row")
-    return found
+    return row
 
 
 def _number(value: float) -> float | None:

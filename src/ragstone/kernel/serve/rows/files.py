@@ -75,8 +75,8 @@ def files_of(folder: Path) -> RunFiles:
         if not 0 <= time.time() - newest < TICK_S:
             break
         time.sleep(TICK_S)
-    told = [(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for name, s in stats]
-    digest = hashlib.blake2b(repr((INDEX_VERSION, __version__, told)).encode(), digest_size=12)
+    states = [(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for name, s in stats]
+    digest = hashlib.blake2b(repr((INDEX_VERSION, __version__, states)).encode(), digest_size=12)
     return RunFiles(folder, paths, digest.hexdigest())
 
 

@@ -155,12 +155,12 @@ class _Reading:
             self.of_chunk.update((row.id, row.document_id) for row in chunks)
         for questions, lines in self._rows("questions", _Question):
             places = self._places([row.id for row in questions], lines)
-            for place, question in zip(places, questions, strict=True):
-                self.seen[place].question = question
+            for at, question in zip(places, questions, strict=True):
+                self.seen[at].question = question
         for answers, lines in self._rows("answers", _IndexedAnswer):
             places = self._places([row.question_id for row in answers], lines)
-            for place, answer in zip(places, answers, strict=True):
-                self.seen[place].answers.append(answer)
+            for at, answer in zip(places, answers, strict=True):
+                self.seen[at].answers.append(answer)
         for judged, lines in self._rows("judgements", _IndexedJudgement):
             self._judged(judged, self._places([row.question_id for row in judged], lines))
         for rankings, lines in self._rows("rankings", Ranking):
@@ -212,10 +212,10 @@ class _Reading:
         """Take the rankings of questions that were asked or judged."""
         places = [self.places.get(row.question_id, -1) for row in rankings]
         self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
-        for place, ranking in zip(places, rankings, strict=True):
-            if place >= 0:
-                rank = first_rank(ranked_documents(ranking), _relevant(self.seen[place].question))
-                self.seen[place].ranked.append(rank)
+        for at, ranking in zip(places, rankings, strict=True):
+            if at >= 0:
+                rank = first_rank(ranked_documents(ranking), _relevant(self.seen[at].question))
+                self.seen[at].ranked.append(rank)
 
     def tables(self) -> dict[str, Table]:
         """Return the tables of the index, as columns."""
@@ -249,7 +249,7 @@ class _Reading:
         cells = list(zip(*self.columns, strict=True)) or [()] * len(names)
         return {
             "col": np.arange(len(self.columns), dtype=np.int16),
-            **{name: _texts(list(found)) for name, found in zip(names, cells, strict=True)},
+            **{name: _texts(list(texts)) for name, texts in zip(names, cells, strict=True)},
             **self._ends(),
         }
 
@@ -277,8 +277,8 @@ class _Reading:
         text = next((row.question for row in sources if row.question), None)
         tags = next((row.tags for row in sources if row.tags), None)
         first = seen.answers[0] if seen.answers else None
-        given = [
-            [one.document_id or self.of_chunk.get(one.id or "") for one in answer.contexts]
+        documents = [
+            [each.document_id or self.of_chunk.get(each.id or "") for each in answer.contexts]
             for answer in seen.answers
             if answer.contexts is not None
         ]
@@ -289,13 +289,13 @@ class _Reading:
             preview=preview(first.answer or first.error or "") if first else None,
             tags=tags,
             lang=question.lang if question else None,
-            found=worst_rank(given, seen.ranked, _relevant(question)),
-            causes=list(dict.fromkeys(one.cause for one in self.causes.get(question_id, []))) or None,
+            found=worst_rank(documents, seen.ranked, _relevant(question)),
+            causes=list(dict.fromkeys(each.cause for each in self.causes.get(question_id, []))) or None,
         )
-        given_references = next((found for row in sources if (found := alternatives(row.reference))), [])
+        given_references = next((right for row in sources if (right := alternatives(row.reference))), [])
         groups = [part for pair in groups_of(line) for part in pair]
-        words = [question_id, text or "", *groups, *given_references]
-        return line, plain("\n".join([*words, *(row.answer for row in seen.answers)]))
+        texts = [question_id, text or "", *groups, *given_references]
+        return line, plain("\n".join([*texts, *(row.answer for row in seen.answers)]))
 
 
 def groups_of(line: LineView) -> list[tuple[str, str]]:
@@ -331,9 +331,9 @@ def _of_lines(
     names: tuple[str, ...],
 ) -> Table:
     """Return a table of what lines have several of."""
-    found = [(place, each) for place, (line, _) in enumerate(lines) for each in of(line)]
-    columns = {name: _texts([each[at] for _, each in found]) for at, name in enumerate(names)}
-    return {"place": np.array([place for place, _ in found], dtype=np.int32), **columns}
+    pairs = [(at_line, each) for at_line, (line, _) in enumerate(lines) for each in of(line)]
+    columns = {name: _texts([each[at] for _, each in pairs]) for at, name in enumerate(names)}
+    return {"place": np.array([at_line for at_line, _ in pairs], dtype=np.int32), **columns}
 
 
 MOST_OPEN = 8
@@ -380,13 +380,13 @@ class RowIndexes:
 
     def _opened(self, run: Path) -> _OpenIndex:
         files = files_of(run)
-        kept = self._open.get(run)
+        index = self._open.get(run)
         grows = any(path.suffix == ".partial" for path in files.paths.values())
-        if kept and (kept.stamp == files.stamp or (grows and time.monotonic() - kept.made < GROWING_S)):
+        if index and (index.stamp == files.stamp or (grows and time.monotonic() - index.made < GROWING_S)):
             self._open[run] = self._open.pop(run)  # the last one used is the last one closed
-            return kept
+            return index
         target = self._made(files)
-        if kept:
+        if index:
             self._leave(self._open.pop(run))
         while len(self._open) >= MOST_OPEN:
             self._leave(self._open.pop(next(iter(self._open))))

@@ -2,14 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.features.bench.answerers.conditions import Passages, contexts_under, missing_under, search_depth
 from ragstone.kernel.records import Chunk, Context, Document, Evidence, Question, Ranking, RankingItem
-from ragstone.kernel.systems.conditions import (
-    Passages,
-    contexts_under,
-    gold_contexts,
-    missing_under,
-    search_depth,
-)
+from ragstone.kernel.systems.rag import gold_contexts
 
 TEXT = "First part. Second part."
 

@@ -3,9 +3,9 @@ import json
 import pytest
 from tests.support.scripts import fit_schema
 
+from ragstone.features.demo import small_judge
+from ragstone.features.demo.small_judge import few_labelled, show_small_judge
 from ragstone.features.new.starter import WITHOUT_MODEL, copy_starter, starter_settings
-from ragstone.features.run import small_judge
-from ragstone.features.run.small_judge import few_labelled, show_small_judge
 from ragstone.kernel.config import load_settings
 
 

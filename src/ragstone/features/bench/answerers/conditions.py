@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -11,9 +10,7 @@ import msgspec
 from ragstone.kernel.config import Condition
 from ragstone.kernel.records import Chunk, Context, Document, Question, Ranking
 from ragstone.kernel.retrieval.relevance import Same, relevant_documents
-from ragstone.kernel.systems.rag import contexts_of
-
-NO_COPIES: Same = MappingProxyType({})
+from ragstone.kernel.systems.rag import contexts_of, gold_contexts
 
 RETRIEVED: tuple[Condition, ...] = ("retrieved", "shuffled")
 DISTRACTED: tuple[Condition, ...] = ("distractors", "gold+distractors")
@@ -81,34 +78,6 @@ def missing_under(
     found = (contexts_under(condition, question, passages) for question in questions)
     counts = Counter(reason for reason in found if isinstance(reason, str))
     return dict(sorted(counts.items()))
-
-
-def gold_contexts(
-    question: Question,
-    documents: Mapping[str, Document],
-    chunks_of: Mapping[str, Sequence[Chunk]],
-    same: Same = NO_COPIES,
-) -> list[Context]:
-    """Return the passages that hold the answer: the chunks of its evidence, else the whole document.
-
-    documents: by id. chunks_of: document id -> its chunks. same: where a document that the corpus lacks
-    counts as another, e.g. a duplicate that was dropped, that one is given. Empty where the question names no
-    document of these.
-    """
-    named = question.evidence or []
-    spans = [
-        Context(id=chunk.id, document_id=chunk.document_id, text=chunk.text)
-        for span in named
-        for chunk in chunks_of.get(span.document_id, ())
-        if chunk.start < span.end and span.start < chunk.end
-    ]
-    there = (name if name in documents else same.get(name, name) for name in relevant_documents(question))
-    whole = [
-        Context(document_id=name, text=documents[name].text)
-        for name in dict.fromkeys(there)
-        if name in documents
-    ]
-    return list({context.id: context for context in spans}.values()) or whole
 
 
 def own_documents(question: Question, same: Same) -> set[str]:

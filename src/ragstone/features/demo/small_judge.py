@@ -1,15 +1,19 @@
 """A small language model judges a few labelled answers: what a report card says of one that is unfit."""
 
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from ragstone.features.new.default_model import PACKAGED
 from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.console.bars import bars
-from ragstone.kernel.console.default_model import PACKAGED
 from ragstone.kernel.console.printing import say, show
 from ragstone.kernel.errors import RagstoneError
-from ragstone.kernel.records import Answer, Label
+from ragstone.kernel.records import Answer, Judgement, Label
+
+if TYPE_CHECKING:
+    from ragstone.kernel.engine.session import Session
 
 # Of each label. A judgement takes some 3 s on two cores; on a slower machine the deadline ends the example.
 EACH = 5
@@ -24,23 +28,28 @@ def show_small_judge(settings: Settings) -> None:
     """
     from ragstone.features.agree.words import title
     from ragstone.kernel.agreement.grading import report_cards
+    from ragstone.kernel.config import choose
     from ragstone.kernel.document.blocks import Block, Heading, Paragraph, ReportDocument
     from ragstone.kernel.document.terminal import render_terminal
+    from ragstone.kernel.engine.session import SessionOptions, run_in_session
+    from ragstone.kernel.llm import parse_caps
     from ragstone.kernel.runs.wording import labelled
-    from ragstone.kernel.stages.api import judge
+    from ragstone.kernel.stages.judge import judge_rows, load_judges
     from ragstone.kernel.version import __version__
 
     answers, labels = few_labelled(settings)
+    # One question at a time: the bar moves, and a deadline leaves whole judgements, not many half done.
+    one_call = msgspec.structs.replace(settings.models.get(PACKAGED, ModelSettings()), max_concurrency=1)
+    alone = msgspec.structs.replace(settings, models={**settings.models, PACKAGED: one_call})
+    alone = choose(alone, "judge", model=PACKAGED)
+
+    async def judge(session: "Session") -> list[Judgement]:
+        judged = judge_rows(lambda: answers, load_judges([BESIDE, JUDGE]), session, len(answers))
+        return [row async for row in judged]
+
     say(f"Now {PACKAGED} judges {len(answers)} answers that people have judged, half of them right.")
     try:
-        judged = judge(
-            answers,
-            judges=[BESIDE, JUDGE],
-            model=PACKAGED,
-            settings=_one_by_one(settings),
-            deadline=DEADLINE,
-            progress=bars,
-        )
+        judged = run_in_session(alone, SessionOptions(parse_caps(None, DEADLINE), progress=bars), judge)
     except RagstoneError as mistake:
         say(f"The small judge is skipped: {mistake}")
         return
@@ -60,16 +69,6 @@ def show_small_judge(settings: Settings) -> None:
     show(render_terminal(shown))
     if any("timeout" in card.statuses for card in cards):
         say(f"After {DEADLINE} the rest was not judged: the same command goes on where this one ended.")
-
-
-def _one_by_one(settings: Settings) -> Settings:
-    """Return the settings in which the model is asked one question at a time.
-
-    So the bar moves, and a deadline leaves whole judgements in place of many that are half done.
-    """
-    model = settings.models.get(PACKAGED, ModelSettings())
-    alone = msgspec.structs.replace(model, max_concurrency=1)
-    return msgspec.structs.replace(settings, models={**settings.models, PACKAGED: alone})
 
 
 def few_labelled(settings: Settings) -> tuple[list[Answer], list[Label]]:

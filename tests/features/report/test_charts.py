@@ -7,10 +7,10 @@ from importlib import resources
 import msgspec
 from tests.support.tiny_run import JUDGEMENTS, QUESTIONS, card, judgement, summary_of
 
+from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report.findings import headlines
+from ragstone.features.run.breakdown import distributions, means_by_tag
 from ragstone.kernel.document.html import LIBRARIES, draw
-from ragstone.kernel.runs.breakdown import distributions, means_by_tag
-from ragstone.kernel.runs.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 
 
 def test_means_are_shares_of_their_scale_beside_the_numbers_as_a_table() -> None:
