@@ -14,8 +14,8 @@ from ragstone.kernel.tables.names import (
     ANSWER_NAMES,
     CONTEXT_NAMES,
     LOG_ID,
+    LOG_NAMES,
     QUESTION_NAMES,
-    TIMES,
     accepted_names,
 )
 
@@ -92,7 +92,7 @@ def _tag(raw: Mapping[str, Any], name: str, columns: Columns) -> Any:  # noqa: A
     value = first_of(raw, (name, f"tags.{name}"))
     if value is not None or name != MONTH:
         return value
-    when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
+    when = seconds_of(first_of(raw, LOG_NAMES.times if columns.time is None else (columns.time,)))
     return None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
 
 

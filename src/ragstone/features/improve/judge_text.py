@@ -24,9 +24,9 @@ def judge_text(judge: JudgeFields, folder: Path) -> str:
 
     Keys with their default are left out.
     """
-    given = msgspec.to_builtins(judge, enc_hook=str)
+    plain = msgspec.to_builtins(judge, enc_hook=str)
     usual = {field.name: _usual(field) for field in msgspec.structs.fields(judge)}
-    own = {key: given[key] for key in given if key not in ("kind", *LOADED) and given[key] != usual[key]}
+    own = {key: plain[key] for key in plain if key not in ("kind", *LOADED) and plain[key] != usual[key]}
     own.pop("members", None)
     long = {key: own.pop(key, []) for key in LONG}
     named = {key: own.pop(key) for key in ("name", "version")}
@@ -36,11 +36,11 @@ def judge_text(judge: JudgeFields, folder: Path) -> str:
         if values:
             lines += [LONG[key], f"{key} = [", *_rows(values), "]"]
     for key, table in tables.items():
-        for one in table if isinstance(table, list) else [table]:
-            lines += ["", f"[[{key}]]" if isinstance(table, list) else f"[{key}]", *_table(one)]
+        for entry in table if isinstance(table, list) else [table]:
+            lines += ["", f"[[{key}]]" if isinstance(table, list) else f"[{key}]", *_table(entry)]
     for member in judge.members:
-        found = FILE.fullmatch(member.judge)
-        name = f"{os.path.relpath(found[1], folder)}{found[2] or ''}" if found else member.judge
+        match = FILE.fullmatch(member.judge)
+        name = f"{os.path.relpath(match[1], folder)}{match[2] or ''}" if match else member.judge
         keys = msgspec.to_builtins(msgspec.structs.replace(member, judge=name, loaded=msgspec.UNSET))
         lines += ["", "[[members]]", *_table(keys)]
     return "\n".join(lines) + "\n"
@@ -61,7 +61,7 @@ def _usual(field: msgspec.structs.FieldInfo) -> object:
 
 def _is_table(value: object) -> bool:
     return isinstance(value, dict) or (
-        isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+        isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
     )
 
 
@@ -78,7 +78,11 @@ def _key(key: str) -> str:
 def _toml(value: object) -> str:
     """Return a value as TOML writes it: a text of several lines stands as it is read."""
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{_key(key)} = {_toml(one)}" for key, one in value.items() if one is not None)
+        inside = ", ".join(
+            f"{_key(key)} = {_toml(inner_value)}"
+            for key, inner_value in value.items()
+            if inner_value is not None
+        )
         return f"{{ {inside} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
