@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ragstone.features.build.critic import Critic, critic_names, load_critics
 from ragstone.features.build.critique import critique, shown_passages
 from ragstone.features.build.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
-from ragstone.kernel.dataset.candidate import Candidate, CriticMeasured, SourcePassage
-from ragstone.kernel.dataset.certifying.funnel import FILTER
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
+from ragstone.kernel.dataset.certificate import FILTER, CriticMeasured
 from ragstone.kernel.llm import Ask, Prompt, Reply
 from ragstone.kernel.records import Question, Usage
 from ragstone.kernel.statistics import Estimate

@@ -17,14 +17,14 @@ from ragstone.features.bench.retrievers.language_words import StudySummary, stud
 from ragstone.features.bench.retrievers.words import BenchSummary, bench_document
 from ragstone.features.bench.suite.words import SuiteSummary, suite_document
 from ragstone.features.blame.words import blame_document
-from ragstone.features.build.certificate import EvaluationSet, certificate_document
+from ragstone.features.build.certificate.page import EvaluationSet, certificate_document
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
 from ragstone.features.report.words import metric_dots, run_document
 from ragstone.features.retrieve.words import retrieval_document
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.dataset.certifying.certificate import Certificate
+from ragstone.kernel.dataset.certificate import Certificate
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,

@@ -11,8 +11,8 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.features.agree.words import contained, words_of_cards
-from ragstone.features.build.certificate import certified_blocks
-from ragstone.features.build.certificate_words import headline
+from ragstone.features.build.certificate.page import certified_blocks
+from ragstone.features.build.certificate.wording import headline
 from ragstone.features.improve.judge_files import FOLDER, versions
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.document.html import render_blocks

@@ -10,12 +10,7 @@ import msgspec
 from litestar.exceptions import ClientException, HTTPException, NotFoundException, PermissionDeniedException
 
 from ragstone.features.review.applying import ReviewedQuestion, TextOf, all_path, read_whole, review_item
-from ragstone.features.review.marking import DocumentPart, show, window
-from ragstone.features.review.reviewing import DocumentTexts, find_documents
-from ragstone.features.review.warnings import Others, warnings_of
-from ragstone.kernel.config import BuildSection, Settings
-from ragstone.kernel.dataset.candidate import REASONS
-from ragstone.kernel.dataset.decisions import (
+from ragstone.features.review.decisions import (
     OUTCOMES,
     Decision,
     Quoted,
@@ -25,6 +20,11 @@ from ragstone.kernel.dataset.decisions import (
     put,
     standing,
 )
+from ragstone.features.review.marking import DocumentPart, show, window
+from ragstone.features.review.reviewing import DocumentTexts, find_documents
+from ragstone.features.review.warnings import Others, warnings_of
+from ragstone.kernel.config import BuildSection, Settings
+from ragstone.kernel.dataset.candidate import REASONS
 from ragstone.kernel.dataset.placing import SOURCES
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Evidence, Question, references

@@ -17,7 +17,7 @@ from tests.features.review.rows import (
 )
 
 from ragstone.features.review.applying import apply_review, quote, review_items
-from ragstone.kernel.dataset.decisions import Decision, Values, digest_of
+from ragstone.features.review.decisions import Decision, Values, digest_of
 from ragstone.kernel.dataset.placing import place_evidence, remember_sources
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question

@@ -5,7 +5,7 @@ from tests.features.review.rows import QUESTIONS, decide
 from tests.support.command import ragstone
 from tests.support.review_sets import write_set
 
-from ragstone.kernel.dataset.decisions import log_path
+from ragstone.features.review.decisions import log_path
 from ragstone.kernel.records import Document
 from ragstone.kernel.tables import write_rows
 

@@ -4,12 +4,13 @@ from tests.features.review.rows import BY_ID, QUESTIONS, TREATED, decide, edit, 
 from tests.support.builds import ten
 from tests.support.review_sets import write_set
 
-from ragstone.features.build.certificate import write_certificate
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import write_certificate
+from ragstone.features.build.files import row_of, write_build
+from ragstone.features.review.decisions import log_path
 from ragstone.features.review.reviewing import review_questions
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.build_files import row_of, write_build
-from ragstone.kernel.dataset.certifying.certificate import Certificate, certify, fit
-from ragstone.kernel.dataset.decisions import log_path
+from ragstone.kernel.dataset.certificate import Certificate, fit
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.runs.run import read_certificate

@@ -14,7 +14,7 @@ from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
-    from ragstone.features.build.certificate import EvaluationSet
+    from ragstone.features.build.certificate.page import EvaluationSet
     from ragstone.features.build.session import Make
     from ragstone.kernel.config import Settings
     from ragstone.kernel.llm.forecast import Forecast
@@ -176,8 +176,8 @@ def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
     Raises typer.Exit as the calls demand, and with 5 for an empty set and, under --strict, for one that is
     not whole.
     """
-    from ragstone.features.build.certificate import certificate_document
-    from ragstone.features.build.certificate_words import what_was_lost
+    from ragstone.features.build.certificate.page import certificate_document
+    from ragstone.features.build.certificate.wording import what_was_lost
     from ragstone.kernel.document.terminal import render_terminal
     from ragstone.kernel.runs.wording import asked_line
 

@@ -12,11 +12,12 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
+from ragstone.features.build.certificate.funnel import share_of
 from ragstone.features.build.critic import Critic
 from ragstone.kernel.config import Section, convert_section, parse_toml, shipped
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, CriticMeasured, Defect, SourcePassage
-from ragstone.kernel.dataset.certifying.funnel import FILTER, share_of
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
+from ragstone.kernel.dataset.certificate import FILTER, CriticMeasured, Defect
 from ragstone.kernel.records import references
 
 UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
@@ -193,7 +194,7 @@ def _cuts(text: str, at: int) -> bool:
 
 @cache
 def _known() -> dict[str, DefectWords]:
-    text = shipped("ragstone.kernel.dataset", "library", "defects.toml").read_text("utf-8")
+    text = shipped("ragstone.features.build", "library", "defects.toml").read_text("utf-8")
     file = Path("defects.toml")
     return convert_section({"languages": parse_toml(text, file)}, _Languages, file, text).languages
 

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import msgspec
 
+from ragstone.features.build.built import call_failed
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, call_failed, lose
+from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
 from ragstone.kernel.dataset.checks import check_candidate
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.certificate import EvaluationSet
+from ragstone.features.build.built import Built, noted
+from ragstone.features.build.certificate.page import EvaluationSet
 from ragstone.features.build.fact_writing import Facts, facts_wanted, write_facts
 from ragstone.features.build.falsifying import (
     ChangeReply,
@@ -18,14 +19,14 @@ from ragstone.features.build.falsifying import (
     plan_changes,
     same_words,
 )
+from ragstone.features.build.files import give_ids
 from ragstone.features.build.filling import WritingTask, WritingTools, WrittenCandidates, built_of, fill
 from ragstone.features.build.plan import Cut, choose_passages, cut_passages, own_rng, shuffled
 from ragstone.features.build.questions import longest_passage, open_writer
 from ragstone.features.build.session import build_in_session, document_id_of, forecast_build
 from ragstone.kernel.config import BuildSection, Settings, choose, load_settings
 from ragstone.kernel.config.datasets import Change
-from ragstone.kernel.dataset.build_files import give_ids
-from ragstone.kernel.dataset.candidate import Built, Candidate, SourcePassage, lose, noted
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions

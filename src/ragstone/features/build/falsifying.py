@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ragstone.features.build.built import call_failed, noted
 from ragstone.features.build.fact_writing import check_fact, tidy
+from ragstone.features.build.number_change import NumberChange, change_number
 from ragstone.kernel.config.datasets import Change
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, Loss, call_failed, lose, noted
-from ragstone.kernel.dataset.numbers import NumberChange, change_number, numbers_in
+from ragstone.kernel.dataset.candidate import Candidate, Loss, lose
+from ragstone.kernel.dataset.numbers import numbers_in
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Question
 

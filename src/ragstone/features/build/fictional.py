@@ -12,8 +12,8 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from ragstone.features.build.files import fictional_paths
 from ragstone.kernel.corpus.readers.text import CODE
-from ragstone.kernel.dataset.build_files import fictional_paths
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.dataset.split import documents_of
 from ragstone.kernel.engine.session import Session

@@ -6,12 +6,14 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from ragstone.features.build.built import Built
 from ragstone.features.build.critic import Critic
 from ragstone.features.build.critique import ask_closed_book, critique, drop_known
+from ragstone.features.build.files import give_ids
 from ragstone.features.build.plan import Cut
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.build_files import give_ids
-from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured, Loss, lose
+from ragstone.kernel.dataset.candidate import Candidate, Loss, lose
+from ragstone.kernel.dataset.certificate import CriticMeasured
 from ragstone.kernel.dataset.checks import check_candidate
 from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.session import Session

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.certificate import EvaluationSet
+from ragstone.features.build.built import Built
+from ragstone.features.build.certificate.page import EvaluationSet
 from ragstone.features.build.critic import load_critics
 from ragstone.features.build.defects import measure_critics, plant_defects
 from ragstone.features.build.extras import add_extras
@@ -27,7 +28,8 @@ from ragstone.features.build.session import build_in_session, document_id_of, fo
 from ragstone.features.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.features.build.writing import write_questions
 from ragstone.kernel.config import BuildSection, Sampling, Settings, choose, load_settings
-from ragstone.kernel.dataset.candidate import Built, Candidate, CriticMeasured
+from ragstone.kernel.dataset.candidate import Candidate
+from ragstone.kernel.dataset.certificate import CriticMeasured
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
 from ragstone.kernel.errors import ConfigError, ModelError

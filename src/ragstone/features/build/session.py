@@ -6,12 +6,12 @@ from typing import Protocol
 
 import msgspec
 
-from ragstone.features.build.certificate import EvaluationSet, write_certificate
+from ragstone.features.build.built import Built
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import EvaluationSet, write_certificate
 from ragstone.features.build.fictional import write_fiction
+from ragstone.features.build.files import build_paths, check_build_outputs, write_build
 from ragstone.kernel.config import Settings, choose
-from ragstone.kernel.dataset.build_files import build_paths, check_build_outputs, write_build
-from ragstone.kernel.dataset.candidate import Built
-from ragstone.kernel.dataset.certifying.certificate import certify
 from ragstone.kernel.dataset.placing import remember_sources
 from ragstone.kernel.dataset.split import split_questions
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session

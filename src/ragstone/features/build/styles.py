@@ -47,7 +47,7 @@ class DialogueTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 def style_names() -> list[str]:
     """Return the names of the styles that come with Ragstone."""
-    return library_names("ragstone.kernel.dataset", "library/styles")
+    return library_names("ragstone.features.build", "library/styles")
 
 
 def load_style(name: str | Path) -> Style:
@@ -55,7 +55,7 @@ def load_style(name: str | Path) -> Style:
 
     Raises ConfigError naming the nearest names, or file, line and fix.
     """
-    return parse_style(*read_named(name, "style", "ragstone.kernel.dataset", "library/styles"))
+    return parse_style(*read_named(name, "style", "ragstone.features.build", "library/styles"))
 
 
 def parse_style(text: str, file: Path) -> Style:

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ragstone.features.build.built import call_failed
 from ragstone.features.build.styles import DialogueTurn, render_style
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, call_failed, lose
+from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
 from ragstone.kernel.dataset.evidence import HOWS, EvidenceMatch, find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
 from ragstone.kernel.files.language import detect_language

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.kernel.dataset.decisions import (
+from ragstone.features.review.decisions import (
     Decision,
     Outcome,
     Quoted,

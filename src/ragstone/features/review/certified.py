@@ -5,26 +5,17 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ragstone.features.build.certificate.counting import recount
+from ragstone.features.build.certificate.funnel import share_of
 from ragstone.features.review.applying import LOST, ReviewedQuestion, TextOf
-from ragstone.kernel.dataset.candidate import REASONS, Candidate, Loss, SourcePassage
-from ragstone.kernel.dataset.certifying.cautions import cautions_of, remarks_about
-from ragstone.kernel.dataset.certifying.certificate import (
+from ragstone.features.review.decisions import OF_THE_TEXT, changed_fields
+from ragstone.kernel.dataset.candidate import REASONS, REJECTIONS, Candidate, Loss, Reason, SourcePassage
+from ragstone.kernel.dataset.certificate import (
+    FILTER,
     Certificate,
     CriticAgreement,
     ReviewNumbers,
-    digests_of,
 )
-from ragstone.kernel.dataset.certifying.coverage import coverage_of
-from ragstone.kernel.dataset.certifying.funnel import (
-    FILTER,
-    Funnel,
-    closed_book_rate,
-    losses_of,
-    n_of,
-    n_short,
-    share_of,
-)
-from ragstone.kernel.dataset.decisions import OF_THE_TEXT, REJECTIONS, Reason, changed_fields
 from ragstone.kernel.records import Evidence, Question
 
 CRITICISED = "criticise"  # the step at which critics reject; other losses are none of theirs
@@ -123,26 +114,8 @@ def recertify(
     counted anew; what the build asked, cost, and found out about its critics stays. text_of: documents, to
     tell where the evidence stands in them.
     """
-    candidates = candidates_of(items, text_of)
-    accepted = [one.question for one in candidates if one.loss is None]
-    funnel = _funnel(certificate.funnel, candidates)
-    coverage, known = coverage_of(candidates), closed_book_rate(candidates)
     numbers = review_numbers(items, certificate.declared.threshold)
-    kind, declared = certificate.kind, certificate.declared
-    whole, digests = digests_of(accepted)
-    repeats = n_of(funnel, "duplicate", "near_duplicate")
-    return msgspec.structs.replace(
-        certificate,
-        questions_digest=whole,
-        question_digests=digests,
-        funnel=funnel,
-        coverage=coverage,
-        near_duplicates=share_of(repeats, funnel.n_written),
-        closed_book=known,
-        cautions=cautions_of(kind, declared, funnel, coverage, known, certificate.critics),
-        remarks=remarks_about(kind, declared, funnel, coverage),
-        review=numbers,
-    )
+    return msgspec.structs.replace(recount(certificate, candidates_of(items, text_of)), review=numbers)
 
 
 def candidates_of(items: Sequence[ReviewedQuestion], text_of: TextOf | None = None) -> list[Candidate]:
@@ -151,18 +124,6 @@ def candidates_of(items: Sequence[ReviewedQuestion], text_of: TextOf | None = No
         Candidate(question=item.question, passages=_passages(item.question, text_of), loss=_loss(item))
         for item in items
     ]
-
-
-def _funnel(built: Funnel, candidates: Sequence[Candidate]) -> Funnel:
-    """Return the funnel of a build with the losses as they are now."""
-    accepted = [one for one in candidates if one.loss is None]
-    return msgspec.structs.replace(
-        built,
-        n_written=len(candidates),
-        losses=losses_of(candidates),
-        n_accepted=len(accepted),
-        n_short=n_short(built.n_wanted, accepted),
-    )
 
 
 def _loss(item: ReviewedQuestion) -> Loss | None:

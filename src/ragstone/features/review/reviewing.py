@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.build.certificate import write_certificate
+from ragstone.features.build.certificate.page import write_certificate
+from ragstone.features.build.files import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path
 from ragstone.features.review.applying import ReviewedQuestion, TextOf, left_out, read_whole, review_items
 from ragstone.features.review.certified import candidates_of, recertify, review_numbers
+from ragstone.features.review.decisions import log_path, read_decisions
 from ragstone.kernel.config import BuildSection, Settings, load_settings
-from ragstone.kernel.dataset.build_files import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path
-from ragstone.kernel.dataset.certifying.certificate import Certificate, ReviewNumbers, fit
-from ragstone.kernel.dataset.decisions import log_path, read_decisions
+from ragstone.kernel.dataset.certificate import Certificate, ReviewNumbers, fit
 from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
+from ragstone.features.sample.drawing import By
 from ragstone.features.sample.sampling import Sample, sample_log
 from ragstone.features.watch.showing import ALL, ExchangeFilter, StoredExchange
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.logs.sampling import By
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Context

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.kernel.dataset.certifying.certificate import DIGITS, digest
+from ragstone.kernel.dataset.certificate import DIGITS, digest
 from ragstone.kernel.records import Document, Evidence, Question, references
 
 SOURCES = "evidence_sources"  # in a question's metadata

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.kernel.dataset.logs.exchange import Columns, as_quality, exchange_of, judged_qualities
-from ragstone.kernel.dataset.logs.gathering import gather
+from ragstone.features.sample.gathering import gather
+from ragstone.features.sample.sampling import judged_qualities
+from ragstone.kernel.dataset.logs.exchange import Columns, as_quality, exchange_of
 from ragstone.kernel.dataset.logs.reading import log_files, read_log
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.errors import DataError

@@ -1,14 +1,13 @@
 """A row of a log, in anybody's columns -> what was asked and answered, and what people thought of it."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 import msgspec
 
-from ragstone.kernel.records import Answer, Context, Judgement
+from ragstone.kernel.records import Answer, Context
 from ragstone.kernel.tables.columns import as_contexts, as_number, value_at
 from ragstone.kernel.tables.interchange.values import answer_text, question_text, said_in, seconds_at
 from ragstone.kernel.tables.names import (
@@ -184,22 +183,3 @@ def as_quality(value: object) -> float | None:
         return as_number(value)
     except (TypeError, ValueError):
         return None
-
-
-def judged_qualities(
-    judgements: Iterable[Judgement], metric: str | None
-) -> tuple[dict[str, float], set[str]]:
-    """Return question id -> mean score from 0 to 1, and the metrics that there are.
-
-    metric: only its judgements; None takes all. A score is brought to 0..1 by its scale; without a scale it
-    is taken as it is. Judgements without a score do not count.
-    """
-    scores: dict[str, list[float]] = defaultdict(list)
-    metrics: set[str] = set()
-    for judgement in judgements:
-        metrics.add(judgement.metric)
-        if judgement.score is None or metric not in (None, judgement.metric):
-            continue
-        low, high = judgement.scale or (0.0, 1.0)
-        scores[judgement.question_id].append((judgement.score - low) / (high - low) if high > low else 0.0)
-    return {name: sum(some) / len(some) for name, some in scores.items()}, metrics

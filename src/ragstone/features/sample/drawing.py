@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.features.sample.gathering import LoggedQuestion
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.corpus.topics import Labels, group_texts, topic_names, topic_terms
-from ragstone.kernel.dataset.logs.gathering import LoggedQuestion
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.errors import ConfigError, DataError
 

@@ -2,7 +2,8 @@ import msgspec
 import pytest
 from tests.support.builds import TEN, candidate, passage
 
-from ragstone.kernel.dataset.certifying.coverage import Five, coverage_of, documents_of, five_of
+from ragstone.features.build.certificate.coverage import coverage_of, documents_of, five_of
+from ragstone.kernel.dataset.certificate import Five
 
 LONG = msgspec.structs.replace(passage("d1"), document_length=1000)
 

@@ -3,15 +3,13 @@
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
-from ragstone.kernel.dataset.logs.reading import LogLine, log_files, read_log
+from ragstone.kernel.dataset.logs.reading import LogLine, Source, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
@@ -20,9 +18,6 @@ from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
 SHOWN = 10  # rows that cannot be read
 _ENDS = " ?!.…¿¡؟।。"
 LONGEST = 4000  # characters of a question: what is longer is a pasted document
-
-Row = Mapping[str, Any]
-Source = Sequence[Path | str] | Sequence[Row]
 
 
 class RowsOfCell(msgspec.Struct):
@@ -149,16 +144,6 @@ def _one_form(text: str) -> str:
 
 def _digest(text: str, size: int) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
-
-
-def rows_of(source: Source) -> Iterator[tuple[LogLine | None, Row | str]]:
-    """Yield the rows of files and folders, or a caller's dicts, with their places. Raises DataError."""
-    if source and isinstance(source[0], Mapping):
-        for row in source:
-            yield None, row if isinstance(row, Mapping) else f"expected a dict, got {type(row).__name__}"
-        return
-    for path in log_files([one for one in source if isinstance(one, str | Path)]):
-        yield from read_log(path)
 
 
 def gather(

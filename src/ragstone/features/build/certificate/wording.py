@@ -2,12 +2,20 @@
 
 import msgspec
 
-from ragstone.kernel.dataset.candidate import Step
-from ragstone.kernel.dataset.certifying.cautions import failed_words, noun_of, why_lost
-from ragstone.kernel.dataset.certifying.certificate import Certificate, CriticAgreement, Fit, ReviewNumbers
-from ragstone.kernel.dataset.certifying.coverage import Five, Group
-from ragstone.kernel.dataset.certifying.funnel import FILTER, CriticVerdict, Grade, n_lost
-from ragstone.kernel.dataset.decisions import REJECTIONS
+from ragstone.features.build.certificate.cautions import failed_words, noun_of, why_lost
+from ragstone.features.build.certificate.funnel import n_lost
+from ragstone.kernel.dataset.candidate import REJECTIONS, Step
+from ragstone.kernel.dataset.certificate import (
+    FILTER,
+    Certificate,
+    CriticAgreement,
+    CriticVerdict,
+    Fit,
+    Five,
+    Grade,
+    Group,
+    ReviewNumbers,
+)
 from ragstone.kernel.document.numbers import count, interval, number, people, percent, usd
 from ragstone.kernel.runs.wording import plural
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.kernel.dataset.logs.gathering import LoggedQuestion, RowsOfCell
-from ragstone.kernel.dataset.logs.sampling import NO_TOPIC, WAYS, SamplingMethod, draw, equal_shares, rarities
+from ragstone.features.sample.drawing import NO_TOPIC, WAYS, SamplingMethod, draw, equal_shares, rarities
+from ragstone.features.sample.gathering import LoggedQuestion, RowsOfCell
 from ragstone.kernel.errors import ConfigError, DataError
 
 CROPS = [f"How is maize sown in {place} rows?" for place in ("wide", "narrow", "long", "short", "wet", "dry")]
@@ -170,7 +170,7 @@ def test_texts_without_anything_in_common_are_as_rare_as_can_be(texts):
 
 
 def test_neighbours_of_many_texts_are_looked_for_among_some(monkeypatch):
-    monkeypatch.setattr("ragstone.kernel.dataset.logs.sampling.MOST_COMPARED", 5)
+    monkeypatch.setattr("ragstone.features.sample.drawing.MOST_COMPARED", 5)
     some = [*CROPS[:3], *BANKS, "zzz"]
     found = rarities(some)
     assert found[6] == 1.0
@@ -179,8 +179,8 @@ def test_neighbours_of_many_texts_are_looked_for_among_some(monkeypatch):
 
 
 def test_of_many_questions_some_are_grouped_and_weights_stand_for_all(monkeypatch):
-    monkeypatch.setattr("ragstone.kernel.dataset.logs.sampling.MOST_GROUPED", 6)
-    monkeypatch.setattr("ragstone.kernel.dataset.logs.sampling.MOST_CHOOSING", 4)
+    monkeypatch.setattr("ragstone.features.sample.drawing.MOST_GROUPED", 6)
+    monkeypatch.setattr("ragstone.features.sample.drawing.MOST_CHOOSING", 4)
     sampled = draw(asked(CROPS + BANKS, n=2), 6, SamplingMethod())
     assert sampled.ungrouped == 3
     assert sum(one.weight for one in sampled.drawn) == 18

@@ -5,7 +5,8 @@ import pytest
 from tests.support.builds import TEN, build_of, candidate, facts, ten
 from tests.support.golden import check_golden
 
-from ragstone.kernel.dataset.certifying.certificate import Certificate, Fit, certify, fit, question_digest
+from ragstone.features.build.certificate.counting import certify
+from ragstone.kernel.dataset.certificate import Certificate, Fit, fit, question_digest
 from ragstone.kernel.records import Question, Usage
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.version import __version__

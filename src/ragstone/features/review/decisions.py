@@ -7,34 +7,11 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ragstone.kernel.dataset.certifying.certificate import short_digest
+from ragstone.kernel.dataset.candidate import REJECTIONS, Reason
+from ragstone.kernel.dataset.certificate import short_digest
 from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.records import Evidence, Question, Row, references
 from ragstone.kernel.tables.journal import Journal
-
-Reason = Literal[
-    "wrong_answer",
-    "not_in_document",
-    "ambiguous",
-    "not_alone",
-    "not_useful",
-    "duplicate",
-    "language",
-    "personal_data",
-    "other",
-]
-REJECTIONS: dict[Reason, str] = {
-    "wrong_answer": "the answer is wrong or incomplete",
-    "not_in_document": "the document does not say it",
-    "ambiguous": "it has more than one answer",
-    "not_alone": "it cannot be understood without the passage",
-    "not_useful": "nobody would ask it",
-    "duplicate": "another question asks the same",
-    "language": "the language is wrong or broken",
-    "personal_data": "it holds personal data",
-    "other": "something else",
-}
-"""Why a person rejects a question, and the words that are shown for it."""
 
 Field = Literal["question", "reference", "kind", "answerable", "tags", "evidence"]
 FIELDS: tuple[Field, ...] = get_args(Field)

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.support.builds import FAILED, KNOWN, UNKNOWN, build_of, candidate, facts, measured, ten
 
-from ragstone.kernel.dataset.certifying.certificate import certify
+from ragstone.features.build.certificate.counting import certify
 
 
 def plain(n, **fields):

@@ -4,66 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median, quantiles
 
-import msgspec
-
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.dataset.candidate import Candidate
+from ragstone.kernel.dataset.certificate import Coverage, Five, Group, Positions
 from ragstone.kernel.records import references
 from ragstone.kernel.statistics import wilson_interval
 
 FIFTHS = 5
 CROWDED = 1.5  # times its even share that a fifth surely holds, if it is called crowded
-
-
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """The questions of one topic (language, style, ...): how many were written, how many accepted."""
-
-    value: str
-    n_accepted: int
-    n_written: int
-
-
-class Five(msgspec.Struct, frozen=True, kw_only=True):
-    """The least, the quartiles and the greatest of n numbers."""
-
-    n: int
-    least: float
-    lower: float
-    middle: float
-    upper: float
-    greatest: float
-
-
-class Positions(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the evidence is in its document, by fifths of the places where it could stand.
-
-    n_whole: evidence that is the whole document, in no fifth. crowded: the fifth (1 to 5) whose share is
-    more than 30 % even at the lower end of its 95 % interval; None where there is none.
-    """
-
-    fifths: list[int]
-    n_whole: int
-    crowded: int | None
-
-
-class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """What the accepted questions cover.
-
-    n_covered: documents that hold the answer of one of them. per_document: questions of a covered document;
-    most: the document with the most of them. groups: by `kind` (answerable, negative; of facts true,
-    false), `style`, `level`, `persona`, `change`, `topic`, `lang`, each value with what was written of it,
-    most accepted first. found: how the quoted evidence was found (exact, spaced, fuzzy). question_lengths
-    and answer_lengths: words; characters where a script has no spaces between words.
-    """
-
-    n_covered: int
-    per_document: Five | None
-    most: tuple[str, int] | None
-    groups: dict[str, list[Group]]
-    positions: Positions
-    found: dict[str, int]
-    question_lengths: Five | None
-    answer_lengths: Five | None
 
 
 def coverage_of(candidates: Sequence[Candidate]) -> Coverage:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ragstone.features.build.certificate.funnel import spread
 from ragstone.kernel.dataset.candidate import REASONS, Candidate
 from ragstone.kernel.dataset.candidate import SourcePassage as Source
-from ragstone.kernel.dataset.certifying.funnel import spread
 from ragstone.kernel.dataset.placing import SOURCES
 from ragstone.kernel.document.html import script_json
 from ragstone.kernel.records import Evidence, references

@@ -10,12 +10,16 @@ from tests.support.builds import build_of, candidate, facts, measured, passage, 
 from tests.support.golden import check_golden
 from tests.support.surfaces import shown as surface
 
-from ragstone.features.build.certificate import certificate_document, render_certificate, write_certificate
-from ragstone.features.build.certificate_rows import embed_candidates
-from ragstone.features.build.certificate_words import bars, next_steps, spent
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import (
+    certificate_document,
+    render_certificate,
+    write_certificate,
+)
+from ragstone.features.build.certificate.rows import embed_candidates
+from ragstone.features.build.certificate.wording import bars, next_steps, spent
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.dataset.candidate import Candidate, Loss
-from ragstone.kernel.dataset.certifying.certificate import certify
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Usage
 from ragstone.kernel.runs.run import read_certificate
@@ -267,6 +271,6 @@ def test_a_reason_that_costs_a_quarter_has_advice(lost, said):
 
 
 def test_the_documentation_shows_what_the_terminal_shows():
-    page = (Path(__file__).parents[3] / "docs" / "certificate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "certificate.md").read_text(encoding="utf-8")
     [shown_there] = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert shown(certify(ten())).startswith(shown_there)

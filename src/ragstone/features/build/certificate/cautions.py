@@ -3,16 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from ragstone.features.build.certificate.coverage import FIFTHS
+from ragstone.features.build.certificate.funnel import n_lost, n_of
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.certifying.coverage import FIFTHS, Coverage
-from ragstone.kernel.dataset.certifying.funnel import (
-    FILTER,
-    ClosedBookRate,
-    CriticVerdict,
-    Funnel,
-    n_lost,
-    n_of,
-)
+from ragstone.kernel.dataset.certificate import FILTER, ClosedBookRate, Coverage, CriticVerdict, Funnel
 from ragstone.kernel.errors import plural
 
 FEW = 30  # questions, below which a mean over them says little

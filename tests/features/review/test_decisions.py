@@ -1,6 +1,6 @@
 from tests.features.review.rows import decide
 
-from ragstone.kernel.dataset.decisions import Decision, add_decision, read_decisions
+from ragstone.features.review.decisions import Decision, add_decision, read_decisions
 from ragstone.kernel.tables.journal import Journal
 
 

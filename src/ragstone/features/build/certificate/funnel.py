@@ -2,28 +2,23 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, TypeVar
+from typing import TypeVar
 
-import msgspec
-
-from ragstone.kernel.dataset.candidate import REASONS, Built, Candidate, CriticMeasured, Loss, Step
+from ragstone.features.build.built import Built
+from ragstone.kernel.dataset.candidate import REASONS, Candidate, Loss, Step
+from ragstone.kernel.dataset.certificate import (
+    FILTER,
+    ClosedBookRate,
+    CriticMeasured,
+    CriticScores,
+    CriticVerdict,
+    DroppedExample,
+    Funnel,
+    Grade,
+    Lost,
+)
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.statistics import Estimate, difference_interval, wilson_interval
-
-
-class ClosedBookRate(msgspec.Struct, frozen=True, kw_only=True):
-    """Questions that the model was asked without any document, and how many of them it knew.
-
-    n_guessable: known, and with so few answers possible that a guess may do. n_failed: could not be asked, in
-    neither count. n_accepted_known: known, and accepted all the same.
-    """
-
-    n_asked: int
-    n_known: int
-    n_guessable: int
-    n_failed: int
-    n_accepted_known: int
-    rate: Estimate | None
 
 
 def closed_book_rate(candidates: Sequence[Candidate]) -> ClosedBookRate | None:
@@ -49,37 +44,9 @@ def _note(candidate: Candidate) -> dict[str, object]:
     return note if isinstance(note, dict) else {}
 
 
-Grade = Literal["good", "partial", "chance"]
-
-FILTER = "filter"  # the name under which all critics together are measured
 CATCHES = 0.8  # the least share of defects that a good critic rejects
 REJECTS = 0.2  # the greatest share of sound questions that a good critic rejects
 SCALE = (1, 2, 3, 4, 5)
-
-
-class CriticScores(msgspec.Struct, frozen=True, kw_only=True):
-    """How many candidates a critic gave 1, 2, 3, 4 and 5; n_below: less than the threshold."""
-
-    critic: str
-    counts: list[int]
-    n: int
-    n_below: int
-
-
-class CriticVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be thought of a critic, or of all together (`filter`).
-
-    measured: on defects of all kinds; kinds: of each kind. rejection: rejected of the sound questions, with
-    Wilson's interval. grade and words: see above; None where it was measured on no defect or no sound
-    question.
-    """
-
-    critic: str
-    grade: Grade | None
-    words: str
-    measured: CriticMeasured
-    kinds: list[CriticMeasured]
-    rejection: Estimate | None
 
 
 def verdicts_of(measured: Sequence[CriticMeasured]) -> list[CriticVerdict]:
@@ -169,46 +136,6 @@ def _words(one: CriticMeasured, kinds: list[CriticMeasured], grade: Grade | None
 ItemT = TypeVar("ItemT")
 
 EXAMPLES = 3  # of each reason
-
-
-class DroppedExample(msgspec.Struct, frozen=True, kw_only=True):
-    """A lost question, and what exactly was found."""
-
-    id: str
-    question: str
-    detail: str | None = None
-
-
-class Lost(msgspec.Struct, frozen=True, kw_only=True):
-    """How many were lost for a reason of REASONS, its words, and some of them, from all documents."""
-
-    reason: str
-    step: Step
-    words: str
-    n: int
-    examples: list[DroppedExample]
-
-
-class Funnel(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts from documents to accepted questions: n_written = n_accepted + the sum of the losses.
-
-    n_documents: given, n_empty of them without text, n_split longer than a passage. n_asked: what the model
-    was asked for. failed_calls: calls that gave no candidate at all, by status; `error` where none is named.
-    losses: in the order of REASONS. n_wanted: None where no number was declared; n_short: how many fewer; of
-    facts the true ones count, for each false one is the sibling of one of them.
-    """
-
-    n_documents: int
-    n_empty: int
-    n_split: int
-    n_passages: int
-    n_asked: int
-    failed_calls: dict[str, int]
-    n_written: int
-    losses: list[Lost]
-    n_accepted: int
-    n_wanted: int | None
-    n_short: int
 
 
 def funnel_of(built: Built) -> Funnel:

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis.strategies import lists, none, one_of, sampled_from
 from tests.support.builds import MEASURED, TEN, build_of, candidate, measured, ten
 
-from ragstone.kernel.dataset.candidate import REASONS, Loss
-from ragstone.kernel.dataset.certifying.certificate import certify
-from ragstone.kernel.dataset.certifying.funnel import (
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.funnel import (
     funnel_of,
     n_lost,
     n_of,
@@ -15,6 +14,7 @@ from ragstone.kernel.dataset.certifying.funnel import (
     spread,
     verdicts_of,
 )
+from ragstone.kernel.dataset.candidate import REASONS, Loss
 from ragstone.kernel.statistics import wilson_interval
 
 

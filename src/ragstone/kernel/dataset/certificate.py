@@ -1,30 +1,178 @@
-"""The certificate of an evaluation set: how it was built, and what can be said of it."""
+"""The certificate of an evaluation set, as a value: how it was built, and what can be said of it."""
 
 import hashlib
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.candidate import Built
-from ragstone.kernel.dataset.certifying.cautions import cautions_of, remarks_about
-from ragstone.kernel.dataset.certifying.coverage import Coverage, coverage_of
-from ragstone.kernel.dataset.certifying.funnel import (
-    ClosedBookRate,
-    CriticScores,
-    CriticVerdict,
-    Funnel,
-    closed_book_rate,
-    funnel_of,
-    n_of,
-    scores_of,
-    share_of,
-    verdicts_of,
-)
+from ragstone.kernel.dataset.candidate import Step
 from ragstone.kernel.records import Question, Usage
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
-from ragstone.kernel.version import __version__
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions of one topic (language, style, ...): how many were written, how many accepted."""
+
+    value: str
+    n_accepted: int
+    n_written: int
+
+
+class Five(msgspec.Struct, frozen=True, kw_only=True):
+    """The least, the quartiles and the greatest of n numbers."""
+
+    n: int
+    least: float
+    lower: float
+    middle: float
+    upper: float
+    greatest: float
+
+
+class Positions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the evidence is in its document, by fifths of the places where it could stand.
+
+    n_whole: evidence that is the whole document, in no fifth. crowded: the fifth (1 to 5) whose share is
+    more than 30 % even at the lower end of its 95 % interval; None where there is none.
+    """
+
+    fifths: list[int]
+    n_whole: int
+    crowded: int | None
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """What the accepted questions cover.
+
+    n_covered: documents that hold the answer of one of them. per_document: questions of a covered document;
+    most: the document with the most of them. groups: by `kind` (answerable, negative; of facts true,
+    false), `style`, `level`, `persona`, `change`, `topic`, `lang`, each value with what was written of it,
+    most accepted first. found: how the quoted evidence was found (exact, spaced, fuzzy). question_lengths
+    and answer_lengths: words; characters where a script has no spaces between words.
+    """
+
+    n_covered: int
+    per_document: Five | None
+    most: tuple[str, int] | None
+    groups: dict[str, list[Group]]
+    positions: Positions
+    found: dict[str, int]
+    question_lengths: Five | None
+    answer_lengths: Five | None
+
+
+Defect = Literal["wrong_answer", "wrong_document", "dangling_reference", "trivial"]
+
+
+class CriticMeasured(msgspec.Struct, frozen=True, kw_only=True):
+    """How well a critic tells planted defects from the questions that they were made of.
+
+    critic: its name, or `filter` for all critics together. kind: the kind of defect, None for all kinds.
+    n_defects, n_caught: planted and rejected; n_sound, n_rejected: the questions that the defects were made
+    of, and how many of those were rejected too. recall: caught / defects; precision: caught / (caught +
+    rejected), both with Wilson's interval, None where the denominator is zero. n_failed: without a usable
+    score, in neither count.
+    """
+
+    critic: str
+    kind: Defect | None = None
+    n_defects: int
+    n_caught: int
+    n_sound: int
+    n_rejected: int
+    n_failed: int = 0
+    recall: Estimate | None = None
+    precision: Estimate | None = None
+
+
+class ClosedBookRate(msgspec.Struct, frozen=True, kw_only=True):
+    """Questions that the model was asked without any document, and how many of them it knew.
+
+    n_guessable: known, and with so few answers possible that a guess may do. n_failed: could not be asked, in
+    neither count. n_accepted_known: known, and accepted all the same.
+    """
+
+    n_asked: int
+    n_known: int
+    n_guessable: int
+    n_failed: int
+    n_accepted_known: int
+    rate: Estimate | None
+
+
+Grade = Literal["good", "partial", "chance"]
+
+
+FILTER = "filter"  # the name under which all critics together are measured
+
+
+class CriticScores(msgspec.Struct, frozen=True, kw_only=True):
+    """How many candidates a critic gave 1, 2, 3, 4 and 5; n_below: less than the threshold."""
+
+    critic: str
+    counts: list[int]
+    n: int
+    n_below: int
+
+
+class CriticVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be thought of a critic, or of all together (`filter`).
+
+    measured: on defects of all kinds; kinds: of each kind. rejection: rejected of the sound questions, with
+    Wilson's interval. grade and words: see above; None where it was measured on no defect or no sound
+    question.
+    """
+
+    critic: str
+    grade: Grade | None
+    words: str
+    measured: CriticMeasured
+    kinds: list[CriticMeasured]
+    rejection: Estimate | None
+
+
+class DroppedExample(msgspec.Struct, frozen=True, kw_only=True):
+    """A lost question, and what exactly was found."""
+
+    id: str
+    question: str
+    detail: str | None = None
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True):
+    """How many were lost for a reason of REASONS, its words, and some of them, from all documents."""
+
+    reason: str
+    step: Step
+    words: str
+    n: int
+    examples: list[DroppedExample]
+
+
+class Funnel(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts from documents to accepted questions: n_written = n_accepted + the sum of the losses.
+
+    n_documents: given, n_empty of them without text, n_split longer than a passage. n_asked: what the model
+    was asked for. failed_calls: calls that gave no candidate at all, by status; `error` where none is named.
+    losses: in the order of REASONS. n_wanted: None where no number was declared; n_short: how many fewer; of
+    facts the true ones count, for each false one is the sibling of one of them.
+    """
+
+    n_documents: int
+    n_empty: int
+    n_split: int
+    n_passages: int
+    n_asked: int
+    failed_calls: dict[str, int]
+    n_written: int
+    losses: list[Lost]
+    n_accepted: int
+    n_wanted: int | None
+    n_short: int
+
 
 DIGITS = 16  # hexadecimal, of a shortened digest
 
@@ -121,35 +269,6 @@ class Certificate(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_def
     review: ReviewNumbers | None = None
 
 
-def certify(built: Built) -> Certificate:
-    """Return the certificate of a build; one without questions, or without documents, has one as well."""
-    accepted = [one.question for one in built.candidates if one.loss is None]
-    funnel, coverage = funnel_of(built), coverage_of(built.candidates)
-    known, critics = closed_book_rate(built.candidates), verdicts_of(built.critics)
-    whole, digests = digests_of(accepted)
-    repeats = n_of(funnel, "duplicate", "near_duplicate")
-    return Certificate(
-        kind=built.kind,
-        version=__version__,
-        seed=built.seed,
-        declared=built.declared,
-        models=built.models,
-        documents_digest=_documents_digest(built),
-        questions_digest=whole,
-        funnel=funnel,
-        coverage=coverage,
-        near_duplicates=share_of(repeats, funnel.n_written),
-        closed_book=known,
-        scores=scores_of(built.candidates, built.declared.threshold),
-        critics=critics,
-        usage=built.usage,
-        cost_usd=built.cost_usd,
-        cautions=cautions_of(built.kind, built.declared, funnel, coverage, known, critics),
-        remarks=remarks_about(built.kind, built.declared, funnel, coverage),
-        question_digests=digests,
-    )
-
-
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """How far a certificate speaks of these questions.
 
@@ -187,8 +306,3 @@ def digests_of(questions: Iterable[Question]) -> tuple[str, list[str]]:
     """Return the digest of questions in this order, and that of each, shortened."""
     digests = [question_digest(question) for question in questions]
     return digest("\n".join(digests).encode()), [one[:DIGITS] for one in digests]
-
-
-def _documents_digest(built: Built) -> str:
-    rows = [[one.document_id, one.start, one.end, one.text] for one in built.passages]
-    return digest(msgspec.json.encode([built.document_ids, rows]))

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.build.certificate_rows import embed_candidates
-from ragstone.features.build.certificate_words import (
+from ragstone.features.build.built import Built
+from ragstone.features.build.certificate.cautions import noun_of
+from ragstone.features.build.certificate.funnel import n_lost
+from ragstone.features.build.certificate.rows import embed_candidates
+from ragstone.features.build.certificate.wording import (
     FIFTHS,
     FOUND,
     GRADES,
@@ -30,10 +33,8 @@ from ragstone.features.build.certificate_words import (
     trust_question,
     what_was_lost,
 )
-from ragstone.kernel.dataset.candidate import Built, Candidate
-from ragstone.kernel.dataset.certifying.cautions import noun_of
-from ragstone.kernel.dataset.certifying.certificate import Certificate
-from ragstone.kernel.dataset.certifying.funnel import FILTER, CriticVerdict, n_lost
+from ragstone.kernel.dataset.candidate import Candidate
+from ragstone.kernel.dataset.certificate import FILTER, Certificate, CriticVerdict
 from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.document.blocks import (
     Block,
