@@ -208,7 +208,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.passages": plan.has_substance,
     "flows.build.cut": lambda text: plan.cut_passages([document(text)], 2000),
     "flows.translate.cut": lambda text: translated.cut(document(text).text, 1000),
-    "flows.translate.masked": lambda text: translated.unmasked(*translated.masked(text)),
+    "flows.translate.kept": translated.kept_parts,
     "flows.translate.checks": lambda text: translated.find_fault(text, text, "de"),
     "dataset.wording": repeats.content_of,
     "dataset.repeats.exact": repeats.exact_form,

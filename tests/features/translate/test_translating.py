@@ -1,5 +1,3 @@
-import shutil
-import subprocess
 
 import msgspec
 import pytest
@@ -273,22 +271,6 @@ def test_what_translate_makes_is_what_a_study_of_languages_takes(settings, tmp_p
     )
     study = ragstone.bench_languages(ragstone.load_settings(tmp_path / "study.toml"))
     assert {verdict.lang for verdict in study.verdicts} == {"en", "es", "all languages"}
-
-
-@pytest.mark.server
-def test_apertium_translates_and_is_not_started_twice_for_a_text(settings):
-    if shutil.which("apertium") is None:
-        pytest.skip("the program apertium is not installed (apt-get install apertium apertium-eng-spa)")
-    if "eng-spa" not in subprocess.run(["apertium", "-l"], capture_output=True, text=True, check=True).stdout:
-        pytest.skip("apertium lacks its pair eng-spa (apt-get install apertium-eng-spa)")
-    made = translate(QUESTIONS, documents=DOCUMENTS, to="es", by="apertium", settings=settings)
-    assert "1998" in made.questions.rows[0].question
-    assert made.questions.rows[0].document_ids == ["d0@es"]
-    assert made.summary.calls.cost_usd == 0
-    again = translate(QUESTIONS, documents=DOCUMENTS, to="es", by="apertium", settings=settings)
-    assert (again.summary.calls.made, again.questions) == (0, made.questions)
-    with pytest.raises(ModelError, match="no pair en -> hi"):
-        translate(QUESTIONS, to="hi", by="apertium", settings=settings)
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,6 @@ _KEPT = re.compile(
     r"|</?[A-Za-z][^<>\n]*>"
 )
 
-_MASK = re.compile(r"K(0|[1-9]\d{0,8})K")
-
 
 class Piece(NamedTuple):
     """A stretch of a document; one that is not `open` stays as it is: white space, code, no letter."""
@@ -55,18 +53,6 @@ def cut(text: str, longest: int) -> list[Piece]:
 def kept_parts(text: str) -> list[str]:
     """Return what a translation must hold unchanged, in order: code, addresses, tags, places to be filled."""
     return [found[0] for found in _KEPT.finditer(text)]
-
-
-def masked(text: str) -> tuple[str, list[str]]:
-    """Return the text with a made-up word in place of each kept part, and the parts."""
-    parts = kept_parts(text)
-    numbers = iter(range(len(parts)))
-    return _KEPT.sub(lambda _: f"K{next(numbers)}K", text), parts
-
-
-def unmasked(text: str, parts: list[str]) -> str:
-    """Return the text with the parts in place of their masks again."""
-    return _MASK.sub(lambda found: parts[int(found[1])] if int(found[1]) < len(parts) else found[0], text)
 
 
 def _prose(text: str, longest: int) -> Iterator[Piece]:

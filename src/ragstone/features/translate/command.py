@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from ragstone.kernel.config import Settings
     from ragstone.kernel.records import Document, Question
 
-By = Annotated[
-    str | None, typer.Option("--by", "--model", help="A model (transport/model), apertium, or http.")
-]
+By = Annotated[str | None, typer.Option("--by", "--model", help="A model (transport/model), or http.")]
 To = Annotated[str | None, typer.Option("--to", help="Target languages: codes, separated by commas.")]
 From = Annotated[
     str | None,
@@ -67,7 +65,7 @@ def translate(
     Examples:
 
     - `ragstone translate questions.jsonl --to es,hi --model openai/gpt-4o-mini`
-    - `ragstone translate questions.jsonl --to es --by apertium`
+    - `ragstone translate questions.jsonl --to es --back none --model openai/gpt-4o-mini`
     """
     from ragstone.features.translate.translating import forecast_translating, translate_in_session
     from ragstone.kernel.config import choose
@@ -77,7 +75,7 @@ def translate(
     wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
     if not asking.forecast:
         _check_files(wanted, output, [rows, *(documents or [])], asking.force)
-    asking.tell_forecast(lambda: forecast_translating(wanted, settings), free=_is_free(settings))
+    asking.tell_forecast(lambda: forecast_translating(wanted, settings))
     made = translate_in_session(wanted, settings, asking.session)
     _write(made, output, asking.force)
     if asking.json:
@@ -116,11 +114,6 @@ def _first(wanted: "Translating", limit: int | None) -> "Translating":
     named = {name for question in questions for name in relevant_documents(question)}
     documents = [document for document in wanted.documents if document.id in named]
     return msgspec.structs.replace(wanted, questions=questions, documents=documents)
-
-
-def _is_free(settings: "Settings") -> bool:
-    """Say whether nobody is asked but Apertium, which costs nothing."""
-    return settings.translate.by == "apertium" and settings.translate.back in ("apertium", "none", "same")
 
 
 def documents_path(output: Path) -> Path:

@@ -18,7 +18,7 @@ from ragstone.features.translate.rows import (
     with_loss,
 )
 from ragstone.features.translate.services import Translate
-from ragstone.features.translate.translators import check_installed, names_of, open_translator
+from ragstone.features.translate.translators import names_of, open_translator
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.candidate import Loss
 from ragstone.kernel.dataset.languages import NAMES
@@ -217,9 +217,7 @@ def translate(
 
 def translate_in_session(wanted: Translating, settings: Settings, how: SessionOptions) -> Translation:
     """Return what `translate` returns, in a session of its own; `[translate]` says how."""
-    return run_in_session(
-        settings, how, lambda session: translate_rows(wanted, session, installed=not how.offline)
-    )
+    return run_in_session(settings, how, lambda session: translate_rows(wanted, session))
 
 
 def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
@@ -227,11 +225,8 @@ def forecast_translating(wanted: Translating, settings: Settings) -> Forecast:
     return forecast_of(settings, lambda session, _forecaster: translate_rows(wanted, session))
 
 
-async def translate_rows(wanted: Translating, session: Session, *, installed: bool = True) -> Translation:
-    """Return the rows in the languages of `[translate]`, and what became of each.
-
-    installed: whether a program that is to translate must be there; offline the ledger answers.
-    """
+async def translate_rows(wanted: Translating, session: Session) -> Translation:
+    """Return the rows in the languages of `[translate]`, and what became of each."""
     to = session.settings.translate.to
     _check(wanted, to)
     documents = plan(wanted.documents, to, wanted.source)
@@ -242,9 +237,6 @@ async def translate_rows(wanted: Translating, session: Session, *, installed: bo
             f"the language wanted, and {documents.n_other + questions.n_other} in another than --from names."
         )
     names = names_of(session.settings)
-    if installed:
-        pairs = {(job.source, job.target) for jobs in (documents, questions) for job in jobs.jobs}
-        check_installed(pairs, session.settings)
     stage = await _open(session, names)
     made_documents = await stage.run("translate documents", translate_document, documents)
     pairs_of = _pairs(documents, made_documents)

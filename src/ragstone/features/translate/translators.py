@@ -1,19 +1,16 @@
-"""A name -> the translator behind it: a model of the door, Apertium, or a service behind HTTP."""
+"""A name -> the translator behind it: a model of the door, or a service behind HTTP."""
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from ragstone.features.translate.services import (
-    APERTIUM,
     HTTP,
     Translate,
     by_service,
-    check_pairs,
-    open_apertium,
     open_http,
 )
 from ragstone.kernel.config import (
@@ -150,15 +147,15 @@ def names_of(settings: Settings) -> tuple[str, str | None]:
     declared = settings.translate
     if declared.by is None:
         raise ConfigError(
-            "say who translates: --by with a model (e.g. openai/gpt-4o-mini), apertium or http, or by in the "
-            "table [translate] of ragstone.toml."
+            "say who translates: --by with a model (e.g. openai/gpt-4o-mini) or http, or by in the table "
+            " [translate] of ragstone.toml."
         )
     back = {SAME: declared.by, NONE: None}.get(declared.back, declared.back)
     for name in (declared.by, back):
-        if name is not None and name not in (APERTIUM, HTTP) and "/" not in name:
+        if name is not None and name != HTTP and "/" not in name:
             raise ConfigError(
                 f"unknown translator {name!r}: give a model as transport/model, e.g. openai/gpt-4o-mini, or "
-                "apertium, or http; and to translate back also same or none."
+                "http; and to translate back also same or none."
             )
     return declared.by, back
 
@@ -166,10 +163,6 @@ def names_of(settings: Settings) -> tuple[str, str | None]:
 async def open_translator(name: str, session: Session) -> Translate:
     """Return the translator of this name. Raises ConfigError and ModelError where it cannot be had."""
     declared = session.settings.translate
-    if name == APERTIUM:
-        return by_service(
-            await session.models.ask_service(name, open_apertium(), ModelSettings()), together=True
-        )
     if name == HTTP:
         service = _declared(session.settings)
         if session.settings.privacy.mask:
@@ -180,19 +173,9 @@ async def open_translator(name: str, session: Session) -> Translate:
         limits = ModelSettings(
             max_concurrency=service.max_concurrency, requests_per_minute=service.requests_per_minute
         )
-        return by_service(await session.models.ask_service(name, open_http(service), limits), together=False)
+        return by_service(await session.models.ask_service(name, open_http(service), limits))
     wording = load_prompt(session.settings.path(declared.prompt) if declared.prompt else None)
     return by_model(await session.models.ask(name), session.secret(), wording, declared.passage)
-
-
-def check_installed(pairs: Iterable[tuple[str, str]], settings: Settings) -> None:
-    """Raise ModelError where Apertium is to translate and lacks one of the pairs (source, target)."""
-    by, back = names_of(settings)
-    known = sorted(set(pairs))
-    if by == APERTIUM:
-        check_pairs(known)
-    if back == APERTIUM:
-        check_pairs((target, source) for source, target in known)
 
 
 def _declared(settings: Settings) -> HttpTranslator:
