@@ -1,4 +1,3 @@
-
 import msgspec
 import pytest
 from tests.support.fake_retriever import Answered, serving

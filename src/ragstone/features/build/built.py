@@ -23,6 +23,20 @@ def noted(candidate: Candidate, **notes: object) -> Candidate:
     return msgspec.structs.replace(candidate, question=msgspec.structs.replace(question, metadata=metadata))
 
 
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one request to a model for questions or facts.
+
+    candidates: without ids, the lost ones among them; behind those of the first call stand those that were
+    asked for in place of questions in the wrong language. failed: that a call, the first or the second, gave
+    nothing usable. n_asked: questions asked for; a model may give fewer; n_cut: given beyond them, left out.
+    """
+
+    candidates: list[Candidate]
+    failed: Loss | None = None
+    n_asked: int = 0
+    n_cut: int = 0
+
+
 class Built(msgspec.Struct, frozen=True, kw_only=True):
     """What a build has made, of which documents, and what was lost on the way.
 

@@ -137,18 +137,14 @@ def facts(
 
     settings = choose(asking.settings(), "run", seed=seed)
     settings = choose(settings, "build", model=model, count=count, test_share=test_share)
-    settings = with_changes(settings, _names(falsify))
+    changes = None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
+    settings = with_changes(settings, changes)
     made = _build(
         sources, settings, build_fact_rows, forecast_facts, output=output, limit=limit, asking=asking
     )
     n_false = sum(row.reference == "false" for row in made.questions)
     said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
     _end(made, said, asking)
-
-
-def _names(falsify: str | None) -> list[str] | None:
-    """Return the names of an option `a,b`; None where it is not given."""
-    return None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
 
 
 def _build(

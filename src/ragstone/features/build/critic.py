@@ -121,7 +121,12 @@ async def criticise(
         try:
             reply = await ask(render_critics(group, inputs, secret))
         except CallFailed as failure:
-            found += [_failed(critic, failure) for critic in group]
+            found += [
+                CriticScore(
+                    critic=critic.name, version=critic.version, status=failure.status, rationale=str(failure)
+                )
+                for critic in group
+            ]
             continue
         for critic, start in zip(group, _starts(group), strict=True):
             found.append(
@@ -170,9 +175,3 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
 def _starts(critics: Sequence[Critic]) -> list[str]:
     """Return what the fields of each critic begin with, in a reply that holds those of all."""
     return [f"{critic.name}_" for critic in critics] if len(critics) > 1 else [""]
-
-
-def _failed(critic: Critic, failure: CallFailed) -> CriticScore:
-    return CriticScore(
-        critic=critic.name, version=critic.version, status=failure.status, rationale=str(failure)
-    )

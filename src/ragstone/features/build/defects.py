@@ -16,7 +16,7 @@ from ragstone.features.build.certificate.funnel import share_of
 from ragstone.features.build.critic import Critic
 from ragstone.kernel.config import Section, convert_section, parse_toml, shipped
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
+from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.certificate import FILTER, CriticMeasured, Defect
 from ragstone.kernel.records import references
 
@@ -69,7 +69,10 @@ def dangle(question: str, text: str, lang: str | None) -> str:
     words = words_in(lang)
     span = _shared_part(question, text) if lang in UNSPACED else _named_words(question, text, words.articles)
     if span is None:
-        return _pointing(question, words.above, spaced=lang not in UNSPACED)
+        if lang in UNSPACED:
+            return words.above + question
+        body = question.rstrip(" ?.!؟。？")
+        return f"{body}, {words.above}{question[len(body) :].rstrip() or '?'}"
     subject = question[span.start : span.end]
     it = words.it if span.start else words.it[0].upper() + words.it[1:]
     rest = question[span.end :]
@@ -77,13 +80,6 @@ def dangle(question: str, text: str, lang: str | None) -> str:
         return question[: span.start] + it + rest.replace(subject, words.it)
     again = re.compile(rf"(?<!\S){re.escape(subject)}(?=[\s?.,;:!]|\Z)")
     return question[: span.start] + it + again.sub(lambda _: words.it, rest)
-
-
-def _pointing(question: str, above: str, *, spaced: bool) -> str:
-    if not spaced:
-        return above + question
-    body = question.rstrip(" ?.!؟。？")
-    return f"{body}, {above}{question[len(body) :].rstrip() or '?'}"
 
 
 def _named_words(question: str, text: str, articles: Collection[str]) -> _Span | None:
@@ -232,7 +228,13 @@ def plant_defects(candidates: Sequence[Candidate], n: int, seed: int) -> list[Pl
     its turn to the others. Planted candidates bear no loss and no scores, and the id `ORIGINAL:KIND`.
     """
     rng = np.random.default_rng(seed)
-    sound = [one for one in candidates if _reached_critics(one)]
+    sound = [
+        one
+        for one in candidates
+        if one.question.answerable is not False
+        and references(one.question)
+        and (one.loss is None or one.loss.reason in ("low_score", "not_criticised") or one.question.scores)
+    ]
     unused = [sound[at] for at in rng.permutation(len(sound))]
     kinds = list(KINDS)
     found: list[PlantedDefect] = []
@@ -313,13 +315,6 @@ def _rejected(candidate: Candidate, asked: Sequence[str], threshold: int) -> boo
     return False if all(name in given for name in asked) else None
 
 
-def _reached_critics(candidate: Candidate) -> bool:
-    question, loss = candidate.question, candidate.loss
-    if question.answerable is False or not references(question):
-        return False
-    return loss is None or loss.reason in ("low_score", "not_criticised") or bool(question.scores)
-
-
 def plant_wrong_answer(original: Candidate, others: Sequence[Candidate], rng: Generator) -> Candidate | None:
     """Return the candidate with another number in its answer or, without a number, another one's answer.
 
@@ -348,7 +343,8 @@ def plant_wrong_document(
         passages = others[at].passages
         if own & {passage.document_id for passage in passages} or not _alike(others[at], original):
             continue
-        if not any(_holds(passage, words) for passage in passages for words in right):
+        texts = [f" {' '.join(tokenize(passage.text))} " for passage in passages]
+        if not any(f" {' '.join(answer)} " in text for text in texts for answer in right):
             planted = _planted(original, "wrong_document", evidence=None)
             return msgspec.structs.replace(planted, passages=passages)
     return None
@@ -431,7 +427,3 @@ def _has_number(text: str) -> bool:
 
 def _digit(character: str) -> int:
     return int(character) if character.isdecimal() else 0
-
-
-def _holds(passage: SourcePassage, words: Sequence[str]) -> bool:
-    return f" {' '.join(words)} " in f" {' '.join(tokenize(passage.text))} "

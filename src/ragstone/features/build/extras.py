@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
-from ragstone.features.build.built import call_failed, noted
+from ragstone.features.build.built import Written, call_failed, noted
 from ragstone.features.build.critique import find_answer
 from ragstone.features.build.fact_writing import tidy
 from ragstone.features.build.filling import WritingTask, WritingTools, WrittenCandidates, fill, sift_questions
 from ragstone.features.build.styles import DialogueTurn, load_style
-from ragstone.features.build.writing import DRAWN_AT, IN_LANGUAGE, STERN, Written, write_questions
+from ragstone.features.build.writing import DRAWN_AT, IN_LANGUAGE, STERN, write_questions
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.evidence import find_evidence

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import msgspec
 
-from ragstone.features.build.built import call_failed
+from ragstone.features.build.built import Written, call_failed
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.checks import check_candidate
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
@@ -135,19 +135,12 @@ class FactReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     statement: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": LONGEST})]
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one passage gave: candidates without ids, the lost too; if the call failed none, and why."""
-
-    candidates: list[Candidate]
-    failed: Loss | None = None
-
-
 def facts_wanted(length: int, lengths: Sequence[int]) -> int:
     """Return how many facts a document of so many characters has: one, and one for each length it reaches."""
     return 1 + sum(length >= least for least in lengths)
 
 
-async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes) -> Facts:
+async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes) -> Written:
     """Return n candidates for true statements about a passage.
 
     Statements in another language than the passage's are asked for once more. Those that the model was
@@ -156,7 +149,7 @@ async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes
     try:
         reply = await ask(facts_prompt(passage, n, secret))
     except CallFailed as failure:
-        return Facts(candidates=[], failed=call_failed(failure))
+        return Written(candidates=[], failed=call_failed(failure))
     facts: list[FactReply] = reply.value.facts
     candidates = [_candidate(fact, passage) for fact in facts[:n]]
     foreign = [at for at, one in enumerate(candidates) if not speaks(one.question.question, passage.lang)]
@@ -171,7 +164,7 @@ async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes
     missing = Candidate(question=_row("", passage), passages=(passage,))
     fewer = lose(missing, "fewer", f"{len(facts)} of {n}")
     beyond = [lose(_candidate(fact, passage), "beyond_count") for fact in facts[n:]]
-    return Facts(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
+    return Written(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
 
 
 def facts_prompt(passage: SourcePassage, n: int, secret: bytes, *, again: bool = False) -> Prompt:

@@ -9,21 +9,27 @@ import msgspec
 
 from ragstone.features.build.built import Built, noted
 from ragstone.features.build.certificate.page import EvaluationSet
-from ragstone.features.build.fact_writing import Facts, facts_wanted, write_facts
+from ragstone.features.build.fact_writing import facts_wanted
 from ragstone.features.build.falsifying import (
-    ChangeReply,
     Falsified,
     Truths,
-    check_prompt,
-    falsify_fact,
     plan_changes,
     same_words,
 )
 from ragstone.features.build.files import give_ids
-from ragstone.features.build.filling import WritingTask, WritingTools, WrittenCandidates, built_of, fill
+from ragstone.features.build.filling import (
+    STEPS,
+    BuildSteps,
+    WritingTask,
+    WritingTools,
+    WrittenCandidates,
+    built_of,
+    fill,
+)
+from ragstone.features.build.forecasting import forecast_build
 from ragstone.features.build.plan import Cut, choose_passages, cut_passages, own_rng, shuffled
 from ragstone.features.build.questions import longest_passage, open_writer
-from ragstone.features.build.session import build_in_session, document_id_of, forecast_build
+from ragstone.features.build.session import build_in_session, document_id_of
 from ragstone.kernel.config import BuildSection, Settings, choose, load_settings
 from ragstone.kernel.config.datasets import Change
 from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
@@ -31,12 +37,12 @@ from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
 from ragstone.kernel.errors import ConfigError, nearest
-from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, parse_caps
+from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.stages.tag import Taggable
 
 
-async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecasting: bool = False) -> Built:
+async def build_fact_rows(rows: Sequence[Taggable], session: Session, steps: BuildSteps = STEPS) -> Built:
     """Return the facts of documents or chunks, as `[build]` of the session's settings declares.
 
     The candidates stand in the order of the documents, each false statement behind its true one. Raises
@@ -51,12 +57,20 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
         models={"writer": model},
         secret=session.secret(),
         seed=session.settings.run.seed,
-        forecasting=forecasting,
+        steps=steps,
     )
     cut = cut_passages(rows, longest_passage(declared, session))
     document_ids = list(dict.fromkeys(map(document_id_of, rows)))
     place = {document_id: n for n, document_id in enumerate(document_ids)}
-    made = await _true_facts(plan_facts(cut.passages, declared, tools.seed), tools)
+
+    async def sift(candidates: list[Candidate], start: int) -> list[Candidate]:
+        return list(map(steps.settle, mark_repeats(candidates)[start:]))
+
+    tasks = [
+        WritingTask(n, functools.partial(steps.write_facts, passage, n, ask=write, secret=tools.secret))
+        for passage, n in plan_facts(cut.passages, declared, tools.seed)
+    ]
+    made = await fill(WrittenCandidates(), tasks, declared.count, session, sift)
     truths = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
     made = await _with_false(msgspec.structs.replace(made, candidates=truths), cut, tools)
     return built_of("facts", made, cut, document_ids, tools)
@@ -84,43 +98,6 @@ def plan_facts(
     ]
 
 
-async def _true_facts(planned: Sequence[tuple[SourcePassage, int]], tools: WritingTools) -> WrittenCandidates:
-    """Return the true statements of these calls; those beyond the number that is wanted are lost."""
-    tasks = [WritingTask(n, functools.partial(_write, passage, n, tools)) for passage, n in planned]
-    return await fill(WrittenCandidates(), tasks, tools.declared.count, tools.session, _sift)
-
-
-async def _sift(candidates: list[Candidate], start: int) -> list[Candidate]:
-    return [_revived(one) for one in mark_repeats(candidates)[start:]]
-
-
-async def _write(passage: SourcePassage, n: int, tools: WritingTools) -> Facts:
-    """Return the facts of a call; in a forecast, those of a made-up reply are marked as such."""
-    if not tools.forecasting:
-        return await write_facts(passage, n, ask=tools.write, secret=tools.secret)
-    heard = _Heard(tools.write)
-    facts = await write_facts(passage, n, ask=heard.ask, secret=tools.secret)
-    if heard.made_up is None:
-        return facts
-    return Facts(candidates=[noted(one, made_up=True) for one in facts.candidates])
-
-
-class _Heard:
-    """An `ask` of a forecast. made_up: the first prompt whose reply is made up; others are not asked then."""
-
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
-        self.made_up: Prompt | None = None
-
-    async def ask(self, prompt: Prompt) -> Reply:
-        if self.made_up is not None:
-            raise CallFailed("error", "a forecast does not know what would be asked now")
-        reply = await self._ask(prompt)
-        if not reply.usage.calls:
-            self.made_up = prompt
-        return reply
-
-
 async def _with_false(made: WrittenCandidates, cut: Cut, tools: WritingTools) -> WrittenCandidates:
     """Return what there is with ids, and behind each accepted statement the false ones made of it."""
     kinds = tools.declared.facts.falsify
@@ -130,9 +107,8 @@ async def _with_false(made: WrittenCandidates, cut: Cut, tools: WritingTools) ->
 
     async def work(planned: tuple[Candidate, list[Change]]) -> Falsified:
         truth, plan = planned
-        if tools.forecasting:
-            return await _foreseen(truth, plan, truths, tools)
-        return await falsify_fact(truth, plan, truths, seed=tools.seed, ask=tools.write, secret=tools.secret)
+        falsify = tools.steps.falsify
+        return await falsify(truth, plan, truths, seed=tools.seed, ask=tools.write, secret=tools.secret)
 
     planned = list(zip(statements, plan_changes(statements, kinds, truths, tools.seed), strict=True))
     made_false = await tools.session.each("falsify", work, planned) if planned else []
@@ -182,23 +158,6 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
             candidates.append(one)
         result.append(candidates)
     return result
-
-
-async def _foreseen(
-    truth: Candidate, plan: Sequence[Change], truths: Truths, tools: WritingTools
-) -> Falsified:
-    """Ask what making this statement false would ask, if the first change that is not known yet succeeds."""
-    heard = _Heard(tools.write)
-    done = await falsify_fact(truth, plan, truths, seed=tools.seed, ask=heard.ask, secret=tools.secret)
-    if heard.made_up is not None and heard.made_up.reply is ChangeReply:
-        await tools.write(check_prompt(truth, tools.secret))
-    return done
-
-
-def _revived(candidate: Candidate) -> Candidate:
-    """Return the candidate without its loss, if nothing but a forecast has made it up."""
-    made_up = (candidate.question.metadata or {}).get("made_up")
-    return msgspec.structs.replace(candidate, loss=None) if made_up else candidate
 
 
 CHANGES: tuple[Change, ...] = ("number", "entity", "negation", "relation")

@@ -142,7 +142,9 @@ def same_words(text: str) -> str:
 def check_change(before: str, after: str, kind: Change, lang: str | None) -> FalsifiedText | str:
     """Return what was changed from a statement to another, or why that is not the change asked for."""
     old, new = words_of(before), words_of(after)
-    runs = _runs(old, new)
+    folded_old, folded_new = ([word.casefold() for word in words] for words in (old, new))
+    matcher = difflib.SequenceMatcher(None, folded_old, folded_new, autojunk=False)
+    runs = [(list(old[a:b]), list(new[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
     if not runs:
         return "nothing was changed"
     n_touched = max(sum(len(a) for a, _ in runs), sum(len(b) for _, b in runs))
@@ -160,13 +162,6 @@ def check_change(before: str, after: str, kind: Change, lang: str | None) -> Fal
 
 
 Runs = Sequence[tuple[list[str], list[str]]]
-
-
-def _runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[list[str], list[str]]]:
-    """Return the places that differ: the words there before and after, either of them may be none."""
-    folded_old, folded_new = ([word.casefold() for word in words] for words in (old, new))
-    matcher = difflib.SequenceMatcher(None, folded_old, folded_new, autojunk=False)
-    return [(list(old[a:b]), list(new[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
 
 
 def _number(runs: Runs, _lang: str | None) -> str | None:

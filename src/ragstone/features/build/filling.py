@@ -2,13 +2,15 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
-from ragstone.features.build.built import Built
+from ragstone.features.build.built import Built, Written
 from ragstone.features.build.critic import Critic
 from ragstone.features.build.critique import ask_closed_book, critique, drop_known
+from ragstone.features.build.fact_writing import write_facts
+from ragstone.features.build.falsifying import Falsified, falsify_fact
 from ragstone.features.build.files import give_ids
 from ragstone.features.build.plan import Cut
 from ragstone.kernel.config import BuildSection
@@ -19,27 +21,16 @@ from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging.finding import no_model
 from ragstone.kernel.llm import Ask
-from ragstone.kernel.llm.stub_reply import WORDS
 
 LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
 ALL_ALIKE = 30  # drafts lost, every one and for one reason: more of them would be lost for it too
-
-
-class Came(Protocol):
-    """What comes of a call: candidates, the lost ones among them, and why it gave nothing, if so."""
-
-    @property
-    def candidates(self) -> list[Candidate]: ...  # noqa: D102
-
-    @property
-    def failed(self) -> Loss | None: ...  # noqa: D102
 
 
 class WritingTask(msgspec.Struct, frozen=True):
     """One call for n candidates, to be made."""
 
     n: int
-    write: Callable[[], Awaitable[Came]]
+    write: Callable[[], Awaitable[Written]]
 
 
 class WrittenCandidates(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +81,11 @@ async def _extend(
     made: WrittenCandidates, tasks: Sequence[WritingTask], session: Session, sift: Sift
 ) -> WrittenCandidates:
     """Return what there is with what these calls bring."""
-    came = await session.each("write", _write, tasks)
+
+    async def write(task: WritingTask) -> Written:
+        return await task.write()
+
+    came = await session.each("write", write, tasks)
     candidates = [*made.candidates, *(one for some in came for one in some.candidates)]
     n_before = len(made.candidates)
     return WrittenCandidates(
@@ -98,10 +93,6 @@ async def _extend(
         failed=[*made.failed, *(some.failed for some in came if some.failed is not None)],
         n_asked=made.n_asked + sum(task.n for task in tasks),
     )
-
-
-async def _write(task: WritingTask) -> Came:
-    return await task.write()
 
 
 def _take(
@@ -133,14 +124,22 @@ def _without_excess(made: WrittenCandidates, start: int, wanted: int) -> Written
     return msgspec.structs.replace(made, candidates=kept)
 
 
-MADE_UP = WORDS[:40]  # of a reply made up that may be cut short
+class BuildSteps(msgspec.Struct, frozen=True, kw_only=True):
+    """The steps of a build that a forecast replaces, see forecasting.py.
+
+    settle: what becomes of a candidate after each step.
+    """
+
+    write_facts: Callable[..., Awaitable[Written]] = write_facts
+    falsify: Callable[..., Awaitable[Falsified]] = falsify_fact
+    settle: Callable[[Candidate], Candidate] = lambda candidate: candidate
+
+
+STEPS = BuildSteps()
 
 
 class WritingTools(msgspec.Struct, frozen=True, kw_only=True):
-    """What the steps of a build need.
-
-    write and criticise: ask the models. forecasting: replies are made up, and lose no candidate.
-    """
+    """What the steps of a build need. write and criticise: ask the models."""
 
     session: Session
     declared: BuildSection
@@ -150,7 +149,7 @@ class WritingTools(msgspec.Struct, frozen=True, kw_only=True):
     secret: bytes
     critics: list[Critic] = []
     seed: int
-    forecasting: bool
+    steps: BuildSteps = STEPS
 
 
 def built_of(
@@ -184,14 +183,21 @@ def built_of(
 
 async def sift_questions(candidates: list[Candidate], start: int, tools: WritingTools) -> list[Candidate]:
     """Return the candidates from `start` on with ids, checked, criticised, asked with the book closed."""
-    session = tools.session
+    session, settle = tools.session, tools.steps.settle
+
+    async def close_book(candidate: Candidate) -> Candidate:
+        if candidate.loss is not None or candidate.question.answerable is False:
+            return candidate
+        answered = await ask_closed_book(candidate, ask=tools.write, secret=tools.secret)
+        return drop_known(answered) if tools.declared.closed_book == "drop" else answered
+
     new = [check_candidate(candidate) for candidate in candidates[start:]]
-    new = _foreseen(mark_repeats(give_ids([*candidates[:start], *new]))[start:], tools)
+    new = list(map(settle, mark_repeats(give_ids([*candidates[:start], *new]))[start:]))
     new = await session.each("criticise", functools.partial(criticise_candidate, tools=tools), new)
-    new = _foreseen(new, tools)
+    new = list(map(settle, new))
     if tools.declared.closed_book != "off":
-        new = await session.each("closed book", functools.partial(_closed_book, tools=tools), new)
-    return _foreseen(new, tools)
+        new = await session.each("closed book", close_book, new)
+    return list(map(settle, new))
 
 
 async def criticise_candidate(candidate: Candidate, tools: WritingTools) -> Candidate:
@@ -206,25 +212,3 @@ async def criticise_candidate(candidate: Candidate, tools: WritingTools) -> Cand
         secret=tools.secret,
         one_call=declared.one_call,
     )
-
-
-async def _closed_book(candidate: Candidate, tools: WritingTools) -> Candidate:
-    if candidate.loss is not None or candidate.question.answerable is False:
-        return candidate
-    asked = await ask_closed_book(candidate, ask=tools.write, secret=tools.secret)
-    return drop_known(asked) if tools.declared.closed_book == "drop" else asked
-
-
-def _foreseen(candidates: list[Candidate], tools: WritingTools) -> list[Candidate]:
-    """Return the candidates; in a forecast those made up differ, and no reply made up loses any."""
-    return [_sound(one) for one in candidates] if tools.forecasting else candidates
-
-
-def _sound(candidate: Candidate) -> Candidate:
-    question, loss = candidate.question, candidate.loss
-    if WORDS in question.question:
-        question = msgspec.structs.replace(question, question=f"{WORDS} {question.id}")
-        return msgspec.structs.replace(candidate, question=question, loss=None)
-    if loss is not None and MADE_UP in (loss.detail or ""):  # the question is real, who judged it is not
-        return msgspec.structs.replace(candidate, loss=None)
-    return candidate

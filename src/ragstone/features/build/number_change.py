@@ -84,7 +84,9 @@ def change_number(statement: str, seed: str, beside: Iterable[str] = ()) -> Numb
         for _ in range(TRIES):
             after = _drawn(statement, one, draw)
             if after is not None and not taken.intersection(numbers_in(after)):
-                after += _ordinal(after) if one[2] else ""
+                if one[2]:  # the ending of an English ordinal number
+                    last, teen = int(after[-1]), after[-2:-1] == "1"
+                    after += "th" if teen or last > 3 or last == 0 else ("st", "nd", "rd")[last - 1]
                 text = statement[: one.start()] + after + statement[one.end() :]
                 return NumberChange(text, one[0], after)
     return None
@@ -113,12 +115,15 @@ def _drawn(text: str, found: re.Match[str], draw: random.Random) -> str | None:
         return None
     value, separated = int("".join(digits)), len(digits) < len(number)
     if not separated and (len(digits) >= LONG or (digits[0] == "0" and len(digits) > 1)):
-        return _one_digit(number, draw)
+        at = draw.randrange(1, len(number))
+        old = unicodedata.decimal(number[at])
+        return number[:at] + _digit((old + draw.randint(1, 9)) % 10, number) + number[at + 1 :]
     if value <= 1 or (separated and not _SEPARATED.fullmatch(number)):
         return None
     before, after = _before(text, found), text[found.end() : found.end() + REACH]
     sign = _sign(before) or draw.choice((-1, 1))
-    if not separated and _is_year(value, before, after):
+    is_year = value in YEARS and not _CURRENCY.search(before) and after.lstrip()[:1] not in tuple("%€$£₹")
+    if is_year and not separated:
         new = value + sign * draw.randint(2, YEAR_SHIFT)
     else:
         new = value + sign * _distance(value, draw)
@@ -126,12 +131,6 @@ def _drawn(text: str, found: re.Match[str], draw: random.Random) -> str | None:
     if new > most > value and _sign(before):  # up to 85 %: there is little room above
         new = draw.randint(value + 1, most)
     return _written(new, number) if 1 < new <= most else None
-
-
-def _one_digit(number: str, draw: random.Random) -> str:
-    at = draw.randrange(1, len(number))
-    old = unicodedata.decimal(number[at])
-    return number[:at] + _digit((old + draw.randint(1, 9)) % 10, number) + number[at + 1 :]
 
 
 def _distance(value: int, draw: random.Random) -> int:
@@ -151,10 +150,6 @@ def _sign(before: str) -> int | None:
     if down and up:  # "no more than" holds "more than"
         return -1 if down.start() < up.start() else 1
     return -1 if down else 1 if up else None
-
-
-def _is_year(value: int, before: str, after: str) -> bool:
-    return value in YEARS and not _CURRENCY.search(before) and after.lstrip()[:1] not in tuple("%€$£₹")
 
 
 def _most(value: int, before: str, after: str) -> int:
@@ -188,9 +183,3 @@ def _written(value: int, like: str) -> str | None:
 def _digit(value: int, like: str) -> str:
     """Return a digit of the script that a number is written in."""
     return chr(ord(like[0]) - unicodedata.decimal(like[0]) + value)
-
-
-def _ordinal(number: str) -> str:
-    """Return the ending of an English ordinal number."""
-    last = int(number[-1])
-    return "th" if number[-2:-1] == "1" or last > 3 or last == 0 else ("st", "nd", "rd")[last - 1]

@@ -13,6 +13,8 @@ from ragstone.features.build.critic import load_critics
 from ragstone.features.build.defects import measure_critics, plant_defects
 from ragstone.features.build.extras import add_extras
 from ragstone.features.build.filling import (
+    STEPS,
+    BuildSteps,
     WritingTask,
     WritingTools,
     WrittenCandidates,
@@ -23,8 +25,9 @@ from ragstone.features.build.filling import (
     lost_alike,
     sift_questions,
 )
+from ragstone.features.build.forecasting import forecast_build
 from ragstone.features.build.plan import Cut, Order, cut_passages, plan_orders, shuffled
-from ragstone.features.build.session import build_in_session, document_id_of, forecast_build
+from ragstone.features.build.session import build_in_session, document_id_of
 from ragstone.features.build.styles import DialogueTurn, load_style, turns_of
 from ragstone.features.build.writing import write_questions
 from ragstone.kernel.config import BuildSection, Sampling, Settings, choose, load_settings
@@ -44,12 +47,12 @@ FRAME_TOKENS = 2000  # of a call, beside the passages: instructions, what is to 
 LEAST_PASSAGE = 200
 
 
-async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting: bool = False) -> Built:
+async def build_rows(rows: Sequence[Taggable], session: Session, steps: BuildSteps = STEPS) -> Built:
     """Return what is built of documents or chunks, as `[build]` of the session's settings declares.
 
     Raises ConfigError for declarations that cannot be followed, ModelError without a model.
     """
-    tools = await open_tools(session, forecasting)
+    tools = await open_tools(session, steps)
     turns = declared_turns(tools.declared, session.settings)
     longest = longest_passage(tools.declared, session)
     cut = cut_passages(rows, longest)
@@ -90,7 +93,7 @@ async def open_writer(session: Session, what: str) -> tuple[Ask, str]:
     return write, (await session.models.door(declared.model)).endpoint.identity
 
 
-async def open_tools(session: Session, forecasting: bool) -> WritingTools:
+async def open_tools(session: Session, steps: BuildSteps) -> WritingTools:
     """Return the tools of a build. Raises ConfigError, ModelError."""
     declared = session.settings.build
     write, model = await open_writer(session, "questions")
@@ -110,7 +113,7 @@ async def open_tools(session: Session, forecasting: bool) -> WritingTools:
         secret=session.secret(),
         critics=critics,
         seed=session.settings.run.seed,
-        forecasting=forecasting,
+        steps=steps,
     )
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.features.build.built import call_failed
+from ragstone.features.build.built import Written, call_failed
 from ragstone.features.build.styles import DialogueTurn, render_style
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.evidence import HOWS, EvidenceMatch, find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
 from ragstone.kernel.files.language import detect_language
@@ -80,20 +80,6 @@ class DraftOfTwo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     second_quote: Long
     question: Short
     answer: Long
-
-
-class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of asking for questions.
-
-    candidates: without ids, the lost ones among them; behind those of the first call stand those that were
-    asked for in place of questions in the wrong language. failed: that a call, the first or the second, gave
-    nothing usable. n_asked: questions asked for; a model may give fewer; n_cut: given beyond them, left out.
-    """
-
-    candidates: list[Candidate]
-    failed: Loss | None = None
-    n_asked: int = 0
-    n_cut: int = 0
 
 
 async def write_questions(
@@ -220,6 +206,10 @@ def _candidate(
     question, answer = _line(draft.question), _line(draft.answer)
     passage = passages[0]
     foreign = _foreign(question, answer, passages)
+    tags = {"style": turn.style.name, "persona": turn.persona, "level": turn.level, "topic": passage.topic}
+    notes: dict[str, object] = {"quote": BETWEEN.join(quotes)}
+    if found:
+        notes["evidence_found"] = max((match.how for match, _ in found), key=HOWS.index)
     candidate = Candidate(
         question=Question(
             id="",
@@ -229,8 +219,8 @@ def _candidate(
             document_ids=list(dict.fromkeys(passage.document_id for passage in passages)),
             answerable=True,
             lang=detect_language(question) if foreign else passage.lang or detect_language(question),
-            tags=_tags(turn, passage),
-            metadata=_notes(quotes, [one for one, _ in found]),
+            tags={key: value for key, value in tags.items() if value},
+            metadata=notes,
         ),
         passages=passages,
     )
@@ -270,18 +260,6 @@ def _foreign(question: str, answer: str, passages: tuple[SourcePassage, ...]) ->
     if not copied and not speaks(answer, lang):
         return f"answer: {detect_language(answer) or 'unclear'} in place of {lang}"
     return None
-
-
-def _tags(turn: DialogueTurn, passage: SourcePassage) -> dict[str, str]:
-    tags = {"style": turn.style.name, "persona": turn.persona, "level": turn.level, "topic": passage.topic}
-    return {key: value for key, value in tags.items() if value}
-
-
-def _notes(quotes: Sequence[str], found: Sequence[EvidenceMatch]) -> dict[str, str]:
-    notes = {"quote": BETWEEN.join(quotes)}
-    if found:
-        notes["evidence_found"] = max((one.how for one in found), key=HOWS.index)
-    return notes
 
 
 def _line(text: str) -> str:

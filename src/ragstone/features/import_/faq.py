@@ -72,7 +72,11 @@ def entries_of(page: Document) -> Iterator[FaqEntry | Unasked]:
         if found:
             yield from found
             return
-    yield from _under_headings(text, _headings(msgspec.structs.replace(page, text=text)))
+    page = msgspec.structs.replace(page, text=text)
+    # Lines in bold type that ask are headings below all others.
+    bold = [SectionHeading(line.start(), 7, line["text"].strip()) for line in _BOLD.finditer(text)]
+    headings = sorted([*document_headings(page), *bold], key=lambda heading: heading.start)
+    yield from _under_headings(text, headings)
 
 
 def _labelled(text: str, question: str, answer: str) -> Iterator[FaqEntry | Unasked]:
@@ -84,7 +88,11 @@ def _labelled(text: str, question: str, answer: str) -> Iterator[FaqEntry | Unas
     if text[: marks[0].start()].strip():
         yield Unasked(1, BEFORE)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    pieces = [_bare(text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
+    pieces = [text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
+    # A label in bold type may end with it: **Q:** Who?**
+    pieces = [
+        piece[:-2].rstrip() if piece.endswith("**") and piece.count("**") == 1 else piece for piece in pieces
+    ]
     asked: tuple[str, int] | None = None
     answers: list[str] = []
     for mark, label, piece in zip(marks, labels, pieces, strict=True):
@@ -96,19 +104,6 @@ def _labelled(text: str, question: str, answer: str) -> Iterator[FaqEntry | Unas
         asked, answers = (" ".join(piece.split()), line_of(text, mark.start())), []
     if asked:
         yield FaqEntry(asked[0], "\n\n".join(answers), "", asked[1])
-
-
-def _bare(piece: str) -> str:
-    """Return the text after a label without the bold type that may end with it."""
-    piece = piece.strip()
-    return piece[:-2].rstrip() if piece.endswith("**") and piece.count("**") == 1 else piece
-
-
-def _headings(page: Document) -> list[SectionHeading]:
-    """Return the headings of a page, lines in bold type that ask among them, below all others."""
-    headings = document_headings(page)
-    bold = [SectionHeading(found.start(), 7, found["text"].strip()) for found in _BOLD.finditer(page.text)]
-    return sorted([*headings, *bold], key=lambda heading: heading.start)
 
 
 def _under_headings(text: str, headings: Sequence[SectionHeading]) -> Iterator[FaqEntry | Unasked]:

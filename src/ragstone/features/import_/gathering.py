@@ -74,6 +74,12 @@ def _kept(row: Answer) -> tuple[str | None, str, float, bytes]:
 def _conversation(name: str, exchanges: list[Answer]) -> Answer:
     """Return the exchanges as one row; where one failed in the midst, the user has no reply to it."""
     last = exchanges[-1]
+    turns: list[Turn] = []
+    for exchange in exchanges:
+        if exchange.question:
+            turns.append(Turn("user", exchange.question))
+        if exchange.error is None:
+            turns.append(Turn("assistant", exchange.answer, exchange.contexts, exchange.steps))
     steps = [step for one in exchanges for step in one.steps or ()]
     shared = exchanges[0].metadata or {}
     for one in exchanges[1:]:
@@ -84,16 +90,9 @@ def _conversation(name: str, exchanges: list[Answer]) -> Answer:
         question=last.question,
         answer=last.answer,
         contexts=last.contexts,
-        turns=[turn for one in exchanges for turn in _turns(one)],
+        turns=turns,
         steps=steps or None,
         error=last.error,
         tags=exchanges[0].tags,
         metadata=shared | {"exchanges": [one.question_id for one in exchanges]},
     )
-
-
-def _turns(exchange: Answer) -> Iterator[Turn]:
-    if exchange.question:
-        yield Turn("user", exchange.question)
-    if exchange.error is None:
-        yield Turn("assistant", exchange.answer, exchange.contexts, exchange.steps)

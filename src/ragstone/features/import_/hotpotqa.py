@@ -59,7 +59,9 @@ def _name(title: str, text: str, texts: dict[str, list[int]]) -> tuple[str, bool
 
 def _question(row: Cells, ids: Mapping[str, tuple[str, list[str]]], place: str) -> Iterator[Found]:
     evidence: list[Evidence] = []
-    for title, number in _facts(row.get("supporting_facts")):
+    for title, number in _pairs(row.get("supporting_facts"), "sent_id"):
+        if not isinstance(number, int):
+            continue
         name, sentences = ids.get(title, ("", []))
         if not 0 <= number < len(sentences) or not sentences[number].strip():
             yield changed(place, NO_FACT)
@@ -91,10 +93,6 @@ def _passages(value: object) -> list[Passage]:
     ]
 
 
-def _facts(value: object) -> list[tuple[str, int]]:
-    return [(title, number) for title, number in _pairs(value, "sent_id") if isinstance(number, int)]
-
-
 def _pairs(value: object, second: str) -> list[tuple[str, object]]:
     """Return titles, each with what stands beside it: from a list of pairs, or Hugging Face's two lists."""
     try:
@@ -103,10 +101,7 @@ def _pairs(value: object, second: str) -> list[tuple[str, object]]:
         return []
     if isinstance(value, Mapping):
         lists = [value.get("title"), value.get(second)]
-        value = [list(pair) for pair in zip(*lists, strict=False)] if all(map(_is_list, lists)) else []
+        are_lists = all(isinstance(items, list) for items in lists)
+        value = [list(pair) for pair in zip(*lists, strict=False)] if are_lists else []
     pairs = value if isinstance(value, list) else []
     return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)

@@ -156,7 +156,11 @@ def question_of(row: Cells, columns: Mapping[str, str]) -> RowQuestion:
     rest = {name: value for name, value in row.items() if name not in used}
     kept = {name: rest.pop(name) for name in list(rest) if name in chosen}
     contexts = as_texts(chosen.pop(CONTEXTS, None))
-    tags = {field.removeprefix(TAGS): text for field, text in _tags(chosen).items()}
+    tags = {
+        field.removeprefix(TAGS): text
+        for field, value in chosen.items()
+        if field.startswith(TAGS) and isinstance(text := as_text(value), str) and text.strip()
+    }
     merged = {**rest, **{field: value for field, value in chosen.items() if not field.startswith(TAGS)}}
     unfit = [name for name, value in merged.items() if not _fits(name, value)]
     kept |= {name: merged.pop(name) for name in unfit}
@@ -196,11 +200,6 @@ def _converted(made: Cells) -> Question:
         return msgspec.convert({"id": "", **made}, Question)
     except msgspec.ValidationError as mistake:
         raise ValueError(str(mistake)) from None
-
-
-def _tags(chosen: Cells) -> dict[str, str]:
-    found = {field: as_text(value) for field, value in chosen.items() if field.startswith(TAGS)}
-    return {field: text for field, text in found.items() if isinstance(text, str) and text.strip()}
 
 
 def as_texts(value: object) -> list[str]:

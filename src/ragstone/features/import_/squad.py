@@ -33,7 +33,10 @@ def locate(text: str, answer: str, start: object) -> AnswerSpan | None:
         return None
     at = start if isinstance(start, int) and start >= 0 else 0
     for place, how in _readings(text, at):
-        begin = place + _blank(text, place)
+        end = place
+        while end < len(text) and text[end].isspace():
+            end += 1
+        begin = end
         if text.startswith(answer, begin):
             return AnswerSpan(begin, begin + len(answer), how)
     begin = _nearest(text, answer, at)
@@ -50,14 +53,6 @@ def _readings(text: str, at: int) -> list[tuple[int, How]]:
             (len(in_utf8.decode("utf-8", "ignore")), "utf-8"),
         ]
     return readings
-
-
-def _blank(text: str, place: int) -> int:
-    """Return how many characters of white space begin at a place: an answer may have them in front."""
-    end = place
-    while end < len(text) and text[end].isspace():
-        end += 1
-    return end - place
 
 
 def _nearest(text: str, answer: str, at: int) -> int:
@@ -197,7 +192,7 @@ def _question(qa: object, document_id: str, context: str, place: str, *, flat: b
         id="" if name is None else str(name),
         question=qa["question"],
         reference=_one(references) if references else None,
-        evidence=_each_once(evidence) or None,
+        evidence=list({(span.start, span.end): span for span in evidence}.values()) or None,
         document_ids=None if impossible else [document_id],
         answerable=False if impossible else (True if answers else None),
         metadata=notes or None,
@@ -230,8 +225,3 @@ def _tempting(answers: list[tuple[str, object]], document_id: str, context: str)
 
 def _one(texts: list[str]) -> str | list[str]:
     return texts[0] if len(texts) == 1 else texts
-
-
-def _each_once(evidence: list[Evidence]) -> list[Evidence]:
-    spans = {(one.start, one.end): one for one in evidence}
-    return list(spans.values())

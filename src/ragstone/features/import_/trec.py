@@ -32,7 +32,9 @@ def read_graded(path: Path) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
-            cells = _cells(line)
+            # Ids of BEIR may hold spaces, so that tabs go before.
+            tabs = line.strip().count("\t") >= 2
+            cells = [cell.strip() for cell in line.strip().split("\t")] if tabs else line.split()
             if not cells or (number == 1 and cells[0] in HEADER):
                 continue
             try:
@@ -50,12 +52,6 @@ def read_graded(path: Path) -> dict[str, dict[str, int]]:
                     "otherwise. Delete one of the two lines."
                 )
     return found
-
-
-def _cells(line: str) -> list[str]:
-    """Return the cells of a line: ids of BEIR may hold spaces, so that tabs go before."""
-    line = line.strip()
-    return [cell.strip() for cell in line.split("\t")] if line.count("\t") >= 2 else line.split()
 
 
 _ANY_CASE = re.DOTALL | re.IGNORECASE

@@ -47,7 +47,10 @@ def find_again(quoted: Quoted, text: str) -> Evidence | None:
     In this order: where they stood; the nearest place with the same characters; the same words but for
     spacing and marks, as `find_evidence` knows them.
     """
-    start = quoted.start if text.startswith(quoted.text, quoted.start) else _nearest(quoted, text)
+    before = text.rfind(quoted.text, 0, quoted.start + len(quoted.text))
+    after = text.find(quoted.text, quoted.start)
+    starts = [start for start in (before, after) if start >= 0]
+    start = min(starts, key=lambda start: abs(start - quoted.start), default=None)
     if start is not None:
         return _span(quoted, start, start + len(quoted.text))
     found = find_evidence(quoted.text, text)
@@ -68,13 +71,6 @@ def find_all(quoted: Sequence[Quoted], text_of: TextOf) -> tuple[list[Evidence],
             return [], f"the document {one.document_id!r} has changed: its evidence no longer stands there"
         found.append(again)
     return found, None
-
-
-def _nearest(quoted: Quoted, text: str) -> int | None:
-    before = text.rfind(quoted.text, 0, quoted.start + len(quoted.text))
-    after = text.find(quoted.text, quoted.start)
-    found = [place for place in (before, after) if place >= 0]
-    return min(found, key=lambda place: abs(place - quoted.start), default=None)
 
 
 def _words(span: Evidence, text_of: TextOf) -> str:
@@ -328,7 +324,7 @@ def whole(accepted: Iterable[Question], every: Iterable[Question]) -> list[Quest
         _, lost = unreviewed(row)
         rejected = (row.metadata or {}).get("lost") is not None
         if row.id in left:
-            if rejected and not _rescued(left[row.id]):
+            if rejected and unreviewed(left[row.id])[1] is None:
                 raise DataError(
                     f"question {row.id!r} is accepted in one file and lost in the other: are they of one "
                     "build?"
@@ -337,7 +333,3 @@ def whole(accepted: Iterable[Question], every: Iterable[Question]) -> list[Quest
         elif rejected or lost is not None:
             found.append(row)
     return [*found, *left.values()]
-
-
-def _rescued(question: Question) -> bool:
-    return unreviewed(question)[1] is not None

@@ -1,7 +1,7 @@
 """The certificate of a set that people have reviewed: its numbers counted anew, and what people said."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -9,7 +9,15 @@ from ragstone.features.build.certificate.counting import recount
 from ragstone.features.build.certificate.funnel import share_of
 from ragstone.features.review.applying import LOST, ReviewedQuestion, TextOf
 from ragstone.features.review.decisions import OF_THE_TEXT, changed_fields
-from ragstone.kernel.dataset.candidate import REASONS, REJECTIONS, Candidate, Loss, Reason, SourcePassage
+from ragstone.kernel.dataset.candidate import (
+    REASONS,
+    REJECTIONS,
+    Candidate,
+    Loss,
+    Reason,
+    SourcePassage,
+    tempting_evidence,
+)
 from ragstone.kernel.dataset.certificate import (
     FILTER,
     Certificate,
@@ -37,6 +45,7 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
         item.stack[-1].reason for item in decided if item.outcome == "rejected" and item.stack[-1].reason
     )
     changed = Counter(name for item in decided if item.in_set for name in changed_fields(item.stack))
+    found = Counter(item.stack[-1].person for item in items if item.stack)
     return ReviewNumbers(
         n=len(items),
         n_accepted=outcomes["accepted"],
@@ -46,7 +55,7 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
         n_look=sum(item.look is not None for item in items),
         n_rescued=sum(item.lost is not None and item.in_set for item in decided),
         n_moved=sum(item.moved for item in items),
-        people=_people(items),
+        people={name: found[name] for name in sorted(found, key=lambda name: (-found[name], name))},
         reasons={reason: reasons[reason] for reason in REJECTIONS if reasons[reason]},
         changed=dict(changed.most_common()),
         critics=_critics(decided, threshold),
@@ -56,12 +65,6 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
 def as_it_was(item: ReviewedQuestion) -> bool:
     """Say whether people kept a question as the build had made it; tags may have been changed."""
     return item.outcome in ("accepted", "edited") and not set(OF_THE_TEXT) & set(changed_fields(item.stack))
-
-
-def _people(items: Iterable[ReviewedQuestion]) -> dict[str, int]:
-    """Return how many questions each person had the last word on, most first."""
-    found = Counter(item.stack[-1].person for item in items if item.stack)
-    return {name: found[name] for name in sorted(found, key=lambda name: (-found[name], name))}
 
 
 def _critics(decided: Sequence[ReviewedQuestion], threshold: int) -> list[CriticAgreement]:
@@ -138,7 +141,7 @@ def _loss(item: ReviewedQuestion) -> Loss | None:
 
 def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:
     """Return the parts of the documents that hold the evidence, or their beginnings where there is none."""
-    spans = [*(question.evidence or ()), *_tempting(question)]
+    spans = [*(question.evidence or ()), *tempting_evidence(question)]
     names = dict.fromkeys([*(span.document_id for span in spans), *(question.document_ids or ())])
     found = []
     for name in names:
@@ -160,8 +163,3 @@ def _passage(name: str, text: str, spans: Sequence[Evidence], question: Question
         topic=(question.tags or {}).get("topic"),
         document_length=len(text),
     )
-
-
-def _tempting(question: Question) -> list[Evidence]:
-    span = (question.metadata or {}).get("tempting")
-    return [msgspec.convert(span, Evidence)] if isinstance(span, dict) else []

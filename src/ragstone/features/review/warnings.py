@@ -1,7 +1,7 @@
 """An edited question -> what the checks of a build say against it, at once and without a model."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 
 from ragstone.features.review.applying import TextOf
@@ -64,10 +64,13 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
     repeated = others.repeated_by(question) if others else None
     if repeated is not None:
         said.append(f"it asks the same as {repeated}")
-    kinds = _personal([question.question, *references(question)])
+    kinds = sorted(
+        {kind for masked in mask_texts([question.question, *references(question)]) for kind in masked.found}
+    )
     if kinds:
         said.append(f"it seems to hold personal data: {', '.join(kinds)}")
-    if question.kind == "true_false" and not _is_truth(references(question)):
+    answers = [reference.strip().casefold() for reference in references(question)]
+    if question.kind == "true_false" and answers not in (["true"], ["false"]):
         said.append("the reference of a true_false question is `true` or `false`")
     return said
 
@@ -75,14 +78,6 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
 def _stems(text: str) -> set[str]:
     """Return the beginnings of a text's words."""
     return {word[:STEM] for word in tokenize(text[:LONGEST])}
-
-
-def _personal(texts: Sequence[str]) -> list[str]:
-    return sorted({kind for masked in mask_texts(texts) for kind in masked.found})
-
-
-def _is_truth(given: Sequence[str]) -> bool:
-    return len(given) == 1 and given[0].strip().casefold() in ("true", "false")
 
 
 def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage, ...]:

@@ -211,15 +211,13 @@ def _by_tag(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) ->
         rows = one.cells[one.cell]
         answered_at = one.answered_at if rows.answered_at is None else rows.answered_at
         members[one.cell].append(msgspec.structs.replace(one, at=rows.at, answered_at=answered_at))
-    groups = [(_cell_name(way.tags, cell), some) for cell, some in sorted(members.items())]
+    groups = []
+    for cell, some in sorted(members.items()):
+        pairs = zip(way.tags, cell, strict=True)
+        name = ", ".join(f"{tag}={value}" if value else f"no {tag}" for tag, value in pairs)
+        groups.append((name, some))
     drawn, cells = _of_groups(groups, count)
     return Sampled([msgspec.structs.replace(one, topic=None) for one in drawn], cells=cells)
-
-
-def _cell_name(tags: Sequence[str], values: Sequence[str]) -> str:
-    return ", ".join(
-        f"{tag}={value}" if value else f"no {tag}" for tag, value in zip(tags, values, strict=True)
-    )
 
 
 def _of_groups(

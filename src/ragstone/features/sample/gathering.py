@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 
 from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
-from ragstone.kernel.dataset.logs.reading import LogLine, Source, rows_of
+from ragstone.kernel.dataset.logs.reading import Source, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
@@ -116,7 +116,8 @@ class _Sorting:
         if why is not None:
             return why
         masked = self._mask(text)
-        name = "q-" + _digest(_one_form(masked), 8).hex()
+        plain = " ".join(unicodedata.normalize("NFKC", masked).casefold().split())
+        name = "q-" + _digest(plain.strip(_ENDS) or plain, 8).hex()
         self.asked.setdefault(name, LoggedQuestion(name, masked, at))
         return name
 
@@ -134,12 +135,6 @@ def _count_cell(asked: LoggedQuestion, tags: tuple[str, ...], rows: RowsOfCell) 
     known.n += rows.n
     if known.answered_at is None:
         known.answered_at = rows.answered_at
-
-
-def _one_form(text: str) -> str:
-    """Return a text in one case and spacing, without what ends a sentence."""
-    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return plain.strip(_ENDS) or plain
 
 
 def _digest(text: str, size: int) -> bytes:
@@ -174,7 +169,8 @@ def gather(
         advance()
         if isinstance(raw, str):
             malformed += 1
-            shown += [_told(place, at, raw)] if len(shown) < SHOWN else []
+            name = f"{place.path}:{place.line}" if place else f"row {at + 1}"
+            shown += [f"{name}: {raw}"] if len(shown) < SHOWN else []
             continue
         names.update(dict.fromkeys(map(str, raw)) if len(names) < 200 else {})
         exchange = exchange_of(raw, columns)
@@ -217,10 +213,6 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], 
         return own if own is not None else judged(name if n == 1 else f"{name}-{n}")
 
     return found
-
-
-def _told(place: LogLine | None, at: int, why: str) -> str:
-    return f"{place.path}:{place.line}: {why}" if place else f"row {at + 1}: {why}"
 
 
 def _check(

@@ -17,7 +17,7 @@ from ragstone.kernel.engine.progress import Progress, State, silent
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.privacy.masking import OwnWords, mask_texts, own_words
-from ragstone.kernel.records import Answer, Context, Judgement, Question
+from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.tables import read_rows
 
 SYSTEM = "log"  # of answers whose rows name none
@@ -105,7 +105,13 @@ def sample_log(
             advance=advance,
         )
     if not gathered.asked:
-        raise DataError(_nothing_asked(gathered.counts))
+        found = {
+            "without a question": gathered.counts.without_question,
+            "that cannot be read": gathered.counts.malformed,
+            **gathered.counts.left_out,
+        }
+        why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in found.items() if n)
+        raise DataError(f"the log holds no question that can be asked alone. Its rows: {why or 'none'}.")
     opened = open_embedder(embedder, settings.path(".ragstone"), settings) if embedder else None
     try:
         way = SamplingMethod(by=by, seed=seed, topics=topics, tags=tags, embed=opened, langs=detect_languages)
@@ -173,13 +179,6 @@ def _judged(
     return found
 
 
-def _nothing_asked(log: LogCounts) -> str:
-    """Say why a log gives no question: what its rows are."""
-    found = {"without a question": log.without_question, "that cannot be read": log.malformed, **log.left_out}
-    why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in found.items() if n)
-    return f"the log holds no question that can be asked alone. Its rows: {why or 'none'}."
-
-
 class _Writer:
     """Rows of a log -> rows of ours, with what was masked in them counted."""
 
@@ -237,7 +236,12 @@ class _Writer:
             question_id=question.id,
             answer=answer,
             system=given.system or SYSTEM,
-            contexts=_masked_contexts(contexts, rest) if given.contexts is not None else None,
+            contexts=[
+                msgspec.structs.replace(context, text=text)
+                for context, text in zip(contexts, rest, strict=False)
+            ]
+            if given.contexts is not None
+            else None,
             question=text,
             reference=question.reference,
             tags=question.tags,
@@ -254,12 +258,6 @@ class _Writer:
         for one in masked:
             self.masked.update(one.found)
         return [one.text for one in masked]
-
-
-def _masked_contexts(contexts: Sequence[Context], texts: Sequence[str]) -> list[Context]:
-    return [
-        msgspec.structs.replace(context, text=text) for context, text in zip(contexts, texts, strict=False)
-    ]
 
 
 def _metadata(one: DrawnSample, answer: str) -> dict[str, object]:

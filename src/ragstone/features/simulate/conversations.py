@@ -180,20 +180,20 @@ def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
     async def work(session: Session, forecaster: Forecaster) -> None:
         corpus = load_corpus(settings, session.embedder)
         forecaster.assumptions[ASSUMPTION] = None
-        most = [_longest(persona) for persona in plan.personas]
+        # Those with a script are asked for every fact.
+        most = [
+            msgspec.structs.replace(
+                persona, script=[*persona.script, *(fact.value for fact in persona.facts.values())]
+            )
+            if persona.script is not None
+            else persona
+            for persona in plan.personas
+        ]
         told = msgspec.structs.replace(plan, personas=most, to_the_end=True)
         async for _row in conversation_rows(told, session, chunks=corpus.chunks, documents=corpus.documents):
             pass
 
     return forecast_of(settings, work)
-
-
-def _longest(persona: Persona) -> Persona:
-    """Return the persona who is asked for every fact."""
-    if persona.script is None:
-        return persona
-    facts = [fact.value for fact in persona.facts.values()]
-    return msgspec.structs.replace(persona, script=[*persona.script, *facts])
 
 
 def converse(

@@ -126,17 +126,12 @@ _ASKS = re.compile("[?？؟]")
 _CLAUSE = re.compile(r"[,.!?;:…\n。！？，、؟،।]")
 
 
-def _begins_courteously(text: str) -> bool:
-    """Return whether the words before the first comma or stop are a greeting, thanks, yes or no."""
-    return why_left_out(_CLAUSE.split(text.strip(), maxsplit=1)[0]) == "small_talk"
-
-
 MEASURES: dict[str, Callable[[Spoken], list[float]]] = {
     "turns a conversation": lambda said: [float(len(said))],
     "words a turn": lambda said: [float(len(tokenize(text))) for text in said],
     "turns that have a question mark": lambda said: [float(bool(_ASKS.search(text))) for text in said],
     "turns that begin with a greeting or thanks": lambda said: [
-        float(_begins_courteously(text)) for text in said
+        float(why_left_out(_CLAUSE.split(text.strip(), maxsplit=1)[0]) == "small_talk") for text in said
     ],
 }
 """What is compared: the values of a conversation."""
@@ -151,7 +146,13 @@ def _measured(
     seed: int,
 ) -> LikenessMeasure:
     log, simulated = (_mean(map(of_turn, some), seed, shares=name in SHARES) for some in (real, users))
-    apart = min(len(real), len(users)) >= FEWEST_COMPARED and _apart(log, simulated)
+    # Values that do not vary have no interval but one of no width.
+    (low, high), (other_low, other_high) = (
+        (side.value if side.low is None else side.low, side.value if side.high is None else side.high)
+        for side in (log, simulated)
+    )
+    enough = min(len(real), len(users)) >= FEWEST_COMPARED
+    apart = enough and (high < other_low or other_high < low)
     return LikenessMeasure(name=name, log=log, users=simulated, apart=apart)
 
 
@@ -162,18 +163,6 @@ def _mean(values: Iterable[list[float]], seed: int, *, shares: bool) -> Estimate
     )
     assert found is not None  # neither side is empty
     return found
-
-
-def _apart(one: Estimate, other: Estimate) -> bool:
-    """Return whether two intervals do not overlap; values that do not vary are an interval of no width."""
-    (low, high), (other_low, other_high) = map(_ends, (one, other))
-    return high < other_low or other_high < low
-
-
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    if estimate.low is None or estimate.high is None:
-        return estimate.value, estimate.value
-    return estimate.low, estimate.high
 
 
 def _topics(
@@ -190,7 +179,9 @@ def _topics(
     numbers = [*range(len(names)), *([-1] if np.any(labels == -1) else [])]
     topics = []
     for number in numbers:
-        log, simulated = (_share(side == number, seed) for side in sides)
+        log, simulated = (
+            _mean(([float(one)] for one in side == number), seed, shares=True) for side in sides
+        )
         topics.append(
             TopicShares(name="none of these" if number < 0 else names[number], log=log, users=simulated)
         )
@@ -206,7 +197,3 @@ def _shared(topics: Sequence[TopicShares], n_users: int, seed: int) -> SharedTop
     return SharedTopics(
         value=float(np.minimum(users, log).sum()), alike=float(alike.mean()), low=float(low), high=float(high)
     )
-
-
-def _share(inside: np.ndarray, seed: int) -> Estimate:
-    return _mean(([float(one)] for one in inside), seed, shares=True)

@@ -89,11 +89,11 @@ def goal_is_met(persona: Persona, turns: Sequence[Turn]) -> bool | None:
     return (
         all(CHECKS[name].function(said, expected)[0] for name, expected in checks.items() if expected)
         and not (wanted.no_refusal and not no_refusal(replies[-1] if replies else ""))
-        and all(any(_is(step, call) for step in steps) for call in wanted.called)
+        and all(any(_is_call(step, call) for step in steps) for call in wanted.called)
     )
 
 
-def _is(step: Step, wanted: WantedCall) -> bool:
+def _is_call(step: Step, wanted: WantedCall) -> bool:
     """Return whether a call is the one that is waited for: further arguments do no harm, an error does."""
     given = {**dict.fromkeys(wanted.arguments), **step.arguments}
     fits = all(given[name] == value for name, value in wanted.arguments.items())
@@ -121,7 +121,13 @@ def user_prompt(
     persona: Persona, turns: Sequence[Turn], secret: bytes, *, sample: int = 0, drawn: bool = False
 ) -> Prompt:
     """Return the call by which a model speaks as a user."""
-    shown = {"persona": _described(persona), "conversation": _thread(turns)}
+    said = [turn for turn in turns if turn.content and turn.role in ("user", "assistant")]
+    names = {"user": "you", "assistant": "assistant"}
+    shown = {
+        "persona": _described(persona),
+        "conversation": "\n".join(f"{names[turn.role]}: {turn.content}" for turn in said)
+        or "(nothing yet: you begin)",
+    }
     return fenced_prompt(
         f"{USER_TASK}\n\n{MATERIAL}",
         shown,
@@ -140,10 +146,3 @@ def _described(persona: Persona) -> str:
     lines += [f"language: {persona.language}"] if persona.language else []
     lines += [f"you know: {name.replace('_', ' ')}: {fact.value}" for name, fact in persona.facts.items()]
     return "\n".join(lines)
-
-
-def _thread(turns: Sequence[Turn]) -> str:
-    """Return what was said, as the user sees it: calls of tools are none of it."""
-    said = [turn for turn in turns if turn.content and turn.role in ("user", "assistant")]
-    names = {"user": "you", "assistant": "assistant"}
-    return "\n".join(f"{names[turn.role]}: {turn.content}" for turn in said) or "(nothing yet: you begin)"

@@ -104,14 +104,19 @@ def find_fault(text: str, translated: str, target: str) -> Loss | None:
     """Return what is wrong with the translation of a question or a document, None where nothing is seen."""
     if not translated.strip():
         return Loss(reason="empty_translation")
-    if _same(text, translated):
+    same = " ".join(text.split()).casefold() == " ".join(translated.split()).casefold()
+    # Names and numbers alone may stay.
+    if same and (any(word.islower() for word in text.split()) or not text.isascii()):
         return Loss(reason="untranslated")
     if not speaks(translated[:LOOKED_AT], target):
         return Loss(reason="other_language", detail=f"not in {target}")
     share = share_left(text, translated)
     if share > MOST_LEFT:
         return Loss(reason="partly_translated", detail=f"{share:.0%} of its letters are those of the text")
-    return _length(text, translated)
+    n_given, n_made = _n_characters(text), _n_characters(translated)
+    if n_given < FEWEST_CHARACTERS or SHORTEST <= n_made / n_given <= LONGEST:
+        return None
+    return Loss(reason="odd_length", detail=f"{n_made / n_given:.2g} times as long")
 
 
 def share_left(text: str, translated: str) -> float:
@@ -121,7 +126,8 @@ def share_left(text: str, translated: str) -> float:
     translations between xquad's languages (924 questions, 180 paragraphs of each) are above a tenth in at
     most 0.7 %, where technical terms stay.
     """
-    script = _main_script(text)
+    scripts = Counter(_script(one) for one in text if one.isalpha())
+    script = max(scripts, key=lambda script: scripts[script], default="")
     if script == "LATIN":
         given = set(_LATIN.findall(text))
         left = sum(len(word) for word in _LATIN.findall(translated) if word in given)
@@ -131,11 +137,6 @@ def share_left(text: str, translated: str) -> float:
     if not left or 2 * sum(_script(one) == script for one in letters) - left > len(letters):
         return 0.0
     return left / _n_characters(letters)
-
-
-def _main_script(text: str) -> str:
-    scripts = Counter(_script(one) for one in text if one.isalpha())
-    return max(scripts, key=lambda script: scripts[script], default="")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -194,20 +195,6 @@ def _found(number: str, there: set[str]) -> bool:
 def _bare(number: str) -> str:
     digits = "".join(str(unicodedata.decimal(one)) for one in number if one.isdecimal())
     return digits.lstrip("0") or "0"
-
-
-def _same(text: str, translated: str) -> bool:
-    """Say whether nothing was translated; names and numbers alone may stay."""
-    if " ".join(text.split()).casefold() != " ".join(translated.split()).casefold():
-        return False
-    return any(word.islower() for word in text.split()) or not text.isascii()
-
-
-def _length(text: str, translated: str) -> Loss | None:
-    given, made = _n_characters(text), _n_characters(translated)
-    if given < FEWEST_CHARACTERS or SHORTEST <= made / given <= LONGEST:
-        return None
-    return Loss(reason="odd_length", detail=f"{made / given:.2g} times as long")
 
 
 def _n_characters(text: str) -> int:

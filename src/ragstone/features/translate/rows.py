@@ -137,10 +137,13 @@ async def translate_question(
         return TranslatedRow(row=_renamed(question, task), loss=loss, status=status)
     n = len(texts)
     checked = await _checked(texts, made[:n], question.question, made[0], task)
+    reference = question.reference  # of a true/false question, which stays
+    if answers:
+        reference = list(made[1:n]) if isinstance(question.reference, list) else made[1]
     row = msgspec.structs.replace(
         _renamed(question, task),
         question=made[0],
-        reference=_references(question, made[1:n]),
+        reference=reference,
         lang=task.target,
         scores=None,
         metadata=_metadata(question, task, checked),
@@ -201,13 +204,6 @@ def _metadata(row: Document | Question, task: TranslationTask, checked: _Checked
     if checked.missing:
         made["missing_numbers"] = list(checked.missing)
     return {**marked(held, row.id), "translation": made}
-
-
-def _references(question: Question, made: Sequence[str]) -> str | list[str] | None:
-    """Return the references in the form that they had; a true/false question's as they are."""
-    if not made:
-        return question.reference
-    return list(made) if isinstance(question.reference, list) else made[0]
 
 
 def _pointing(question: Question, pairs: Mapping[str, Pair], quotes: Mapping[Evidence, str]) -> Question:

@@ -63,7 +63,10 @@ def plan(rows: Sequence[RowT], to: Sequence[str], source: str | None = None) -> 
     source: only rows in this language are translated, and a row that does not say its language is taken to be
     in it; without one, such a row's language is detected. Raises DataError where that cannot be told.
     """
-    spoken = [(row, row.lang or source or detect_language(_text_of(row))) for row in rows]
+    spoken = [
+        (row, row.lang or source or detect_language(row.question if isinstance(row, Question) else row.text))
+        for row in rows
+    ]
     unknown = [row.id for row, lang in spoken if lang is None]
     if unknown:
         raise DataError(
@@ -98,10 +101,6 @@ def check_langs(langs: Sequence[str]) -> None:
             raise ConfigError(f"{lang!r} is not a language code (ISO 639). {hint}")
         if list(langs).count(lang) > 1:
             raise ConfigError(f"{lang!r} is given twice. Name each language once.")
-
-
-def _text_of(row: RowT) -> str:
-    return row.question if isinstance(row, Question) else row.text
 
 
 class Translated(msgspec.Struct, Generic[RowT], frozen=True, kw_only=True):
@@ -236,8 +235,9 @@ async def translate_rows(wanted: Translating, session: Session) -> Translation:
             f"nothing to translate into {', '.join(to)}: {documents.n_same + questions.n_same} rows are in "
             f"the language wanted, and {documents.n_other + questions.n_other} in another than --from names."
         )
-    names = names_of(session.settings)
-    stage = await _open(session, names)
+    by, back = names_of(session.settings)
+    forth = await open_translator(by, session)
+    stage = _Stage(session, by, forth, None if back is None else await open_translator(back, session))
     made_documents = await stage.run("translate documents", translate_document, documents)
     pairs_of = _pairs(documents, made_documents)
 
@@ -265,7 +265,7 @@ class _Stage(msgspec.Struct, frozen=True):
     """Who translates, and how."""
 
     session: Session
-    names: tuple[str, str | None]
+    by: str
     forth: Translate
     back: Translate | None
 
@@ -283,7 +283,7 @@ class _Stage(msgspec.Struct, frozen=True):
                 source=job.source,
                 target=job.target,
                 forth=self.forth,
-                by=self.names[0],
+                by=self.by,
                 back=self.back,
                 lowest=declared.chrf,
                 longest=declared.passage,
@@ -291,12 +291,6 @@ class _Stage(msgspec.Struct, frozen=True):
             return await work(job.row, task)
 
         return await self.session.each(name, one, jobs.jobs) if jobs.jobs else []
-
-
-async def _open(session: Session, names: tuple[str, str | None]) -> _Stage:
-    by, back = names
-    forth = await open_translator(by, session)
-    return _Stage(session, names, forth, None if back is None else await open_translator(back, session))
 
 
 def _check(wanted: Translating, to: Sequence[str]) -> None:
@@ -336,6 +330,7 @@ def _counts(
     by_lang: dict[str, list[TranslatedRow[RowT]]] = {}
     for job, one in zip(jobs.jobs, made, strict=True):
         by_lang.setdefault(job.target, []).append(one)
+    scores = {lang: [one.chrf for one in some if one.chrf is not None] for lang, some in by_lang.items()}
     return TranslationCounts(
         n_rows=len(rows),
         n_other=jobs.n_other,
@@ -345,13 +340,8 @@ def _counts(
             lang: dict(sorted(Counter(one.loss.reason for one in some if one.loss).items()))
             for lang, some in by_lang.items()
         },
-        chrf={lang: _mean_chrf(some) for lang, some in by_lang.items()},
+        chrf={lang: round(sum(some) / len(some), 4) if some else None for lang, some in scores.items()},
     )
-
-
-def _mean_chrf(made: Sequence[TranslatedRow[RowT]]) -> float | None:
-    scores = [one.chrf for one in made if one.chrf is not None]
-    return round(sum(scores) / len(scores), 4) if scores else None
 
 
 def _check_some(outcomes: Sequence[tuple[Loss | None, Status]]) -> None:

@@ -1,7 +1,7 @@
 """A short answer beside a reference: is it right, and could anybody have guessed it?"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 
 import msgspec
@@ -96,7 +96,8 @@ def _matches(answer: str, reference: str, question: Question) -> bool:
     if wanted is not None:
         return polarity(answer, more=True) == wanted
     said, expected, asked = words(answer), words(reference), words(question.question)
-    if _hedged(answer, reference, question) or not _same_numbers(said, expected):
+    numbers = {word for word in expected if word.isdigit()}
+    if _hedged(answer, reference, question) or not numbers <= set(said):
         return False
     if len(expected) >= LONG:
         return token_f1(answer, reference) >= ALIKE
@@ -117,11 +118,6 @@ def _hedged(answer: str, reference: str, question: Question) -> bool:
         return True
     n_items, n_expected = (len(_ITEMS.findall(text)) + 1 for text in (answer, reference))
     return n_items >= LIST and n_items > n_expected and len(words(answer)) <= n_items * ITEM_WORDS
-
-
-def _same_numbers(said: Sequence[str], expected: Sequence[str]) -> bool:
-    """Return whether all numbers of the reference are said."""
-    return {word for word in expected if word.isdigit()} <= set(said)
 
 
 @cache

@@ -87,6 +87,12 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     loss: Loss | None = None
 
 
+def tempting_evidence(question: Question) -> list[Evidence]:
+    """Return the span that may be taken for the answer of a question that no document answers, if known."""
+    span = (question.metadata or {}).get("tempting")
+    return [msgspec.convert(span, Evidence)] if isinstance(span, dict) else []
+
+
 def lose(candidate: Candidate, reason: str, detail: str | None = None) -> Candidate:
     """Return the candidate as lost for this reason; one that is lost already keeps its first loss."""
     if candidate.loss is not None:

@@ -64,16 +64,11 @@ def _asks(text: str, said: list[str], code: str) -> bool:
     words = _forms()[code]
     if words.parts is not None:
         return bool(words.parts.search(text))
-    if not _stops(text):
+    behind = takewhile(lambda sign: not (sign.isalnum() or sign == "_"), reversed(text))
+    if not any(sign in STOPS for sign in behind):
         return any(character.isalpha() and character < "\u0e00" for character in text)
     heard = said[:NEAR_THE_BEGINNING] if code in ASKING_FIRST else said
     return not words.asking.isdisjoint(heard) or said[0] in words.first
-
-
-def _stops(text: str) -> bool:
-    """Say whether a stop stands behind the last word."""
-    behind = takewhile(lambda sign: not (sign.isalnum() or sign == "_"), reversed(text))
-    return any(sign in STOPS for sign in behind)
 
 
 @cache
@@ -81,12 +76,12 @@ def _forms() -> dict[str, CheckWords]:
     library = msgspec.convert(
         read_library("ragstone.kernel.dataset", "question_forms.toml"), dict[str, Forms]
     )
-    return {code: _ready(code, forms) for code, forms in library.items()}
-
-
-def _ready(code: str, forms: Forms) -> CheckWords:
-    parts = re.compile("|".join(map(re.escape, forms.asking.split()))) if code in UNSPACED else None
-    return CheckWords(frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first)), parts)
+    words = {}
+    for code, forms in library.items():
+        parts = re.compile("|".join(map(re.escape, forms.asking.split()))) if code in UNSPACED else None
+        asking, first = frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first))
+        words[code] = CheckWords(asking, first, parts)
+    return words
 
 
 LOOKED_AT = 20_000  # characters; a question has some hundred
@@ -121,11 +116,10 @@ def mention_of_context(text: str, lang: str | None = None, within: int | None = 
 def _patterns() -> dict[str | None, re.Pattern[str]]:
     """Return one pattern a language, in the order of the file."""
     library = msgspec.convert(read_library("ragstone.kernel.dataset", "mentions.toml"), dict[str, Phrases])
-    return {code: _compiled(listed) for code, listed in library.items()}
-
-
-def _compiled(listed: Phrases) -> re.Pattern[str]:
-    return re.compile("|".join(_edged(phrase, listed.noun) for phrase in listed.phrases), re.IGNORECASE)
+    return {
+        code: re.compile("|".join(_edged(phrase, listed.noun) for phrase in listed.phrases), re.IGNORECASE)
+        for code, listed in library.items()
+    }
 
 
 def _edged(phrase: str, noun: str) -> str:

@@ -103,7 +103,10 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
     within NEAR characters of the old place. All else is unplaced.
     """
     texts = {one.id: one.text for one in documents}
-    by_reference = _mostly_references(questions)
+    # References are evidence, copied, where most questions have one of the evidence's length.
+    asked = [question for question in questions if question.evidence]
+    alike = [all(_of_length(question, span) for span in question.evidence or ()) for question in asked]
+    by_reference = 2 * sum(alike) > len(alike)
     spans: dict[str, list[_PlacedSpan]] = defaultdict(list)
     unknown: set[int] = set()
     for n, question in enumerate(questions):
@@ -117,7 +120,13 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
     changed = 0
     for name, found in spans.items():
         now = document_digest(texts[name])
-        places = _places(found, texts[name], now)
+        possible = [
+            [one.start] if one.known.digest == now else _found(one.known, texts[name]) for one in found
+        ]
+        shifts = {
+            places[0] - one.start for one, places in zip(found, possible, strict=True) if len(places) == 1
+        }
+        places = [_chosen(one.start, places, shifts) for one, places in zip(found, possible, strict=True)]
         starts |= {(one.question, one.at): place for one, place in zip(found, places, strict=True)}
         pairs = zip(found, places, strict=True)
         changed += any(one.known.digest not in ("", now) or place != one.start for one, place in pairs)
@@ -152,13 +161,6 @@ def _at(question: Question, starts: Sequence[int | None]) -> Question:
         for span, start in zip(question.evidence or (), starts, strict=True)
     ]
     return msgspec.structs.replace(question, evidence=evidence)
-
-
-def _mostly_references(questions: Sequence[Question]) -> bool:
-    """Say whether references are evidence, copied: then most questions have one of the evidence's length."""
-    asked = [question for question in questions if question.evidence]
-    alike = [all(_of_length(question, span) for span in question.evidence or ()) for question in asked]
-    return 2 * sum(alike) > len(alike)
 
 
 def _of_length(question: Question, span: Evidence) -> list[str]:
@@ -197,13 +199,6 @@ def _source_of(sources: object, span: Evidence) -> _EvidenceWords | None:
             text, end = one.text or "", before + span.end - span.start
             return _EvidenceWords(text[:before], text[before:end], text[end:], one.digest)
     return None
-
-
-def _places(spans: Sequence[_PlacedSpan], text: str, now: str) -> list[int | None]:
-    """Return where each span of a document begins; None where that is not certain. now: its digest."""
-    possible = [[one.start] if one.known.digest == now else _found(one.known, text) for one in spans]
-    shifts = {places[0] - one.start for one, places in zip(spans, possible, strict=True) if len(places) == 1}
-    return [_chosen(one.start, places, shifts) for one, places in zip(spans, possible, strict=True)]
 
 
 def _chosen(start: int, places: Sequence[int], shifts: set[int]) -> int | None:

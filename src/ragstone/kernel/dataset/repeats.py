@@ -65,7 +65,9 @@ def tokens_of(text: str) -> list[RepeatToken]:
     Capitals say nothing where most words begin with one (a title), and nothing of the first word.
     """
     text = unicodedata.normalize("NFKC", text)
-    text = _NOT.sub(" not", _IRREGULAR.sub(_expanded, text))
+    text = _NOT.sub(
+        " not", _IRREGULAR.sub(lambda word: _IRREGULAR_NOT[word[0].casefold().replace("’", "'")], text)
+    )
     pieces = text.split()
     capitals = [piece.lstrip("\"'“‘«(¿¡[")[:1].isupper() for piece in pieces]
     telling = sum(capitals) * 2 <= len(pieces) + 1
@@ -113,10 +115,6 @@ def content_of(text: str) -> list[str]:
 def _moving_words() -> frozenset[str]:
     """Return the words that questions may have or lack, of all languages, folded."""
     return frozenset(_languages())
-
-
-def _expanded(found: re.Match[str]) -> str:
-    return _IRREGULAR_NOT[found[0].casefold().replace("’", "'")]
 
 
 def _singular(word: str, language: str) -> str:

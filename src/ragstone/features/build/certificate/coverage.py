@@ -78,9 +78,12 @@ def _groups(candidates: Sequence[Candidate]) -> dict[str, list[Group]]:
 def _values(candidate: Candidate) -> dict[str, str | None]:
     """Return what a candidate is grouped by."""
     question, tags = candidate.question, candidate.question.tags or {}
+    kind = "negative" if question.answerable is False else "answerable"
+    if question.kind == "true_false":
+        kind = next(iter(references(question)), "unknown").casefold()
     topics = [passage.topic for passage in candidate.passages if passage.topic]
     return {
-        "kind": _kind(candidate),
+        "kind": kind,
         "style": tags.get("style"),
         "level": tags.get("level"),
         "persona": tags.get("persona"),
@@ -88,13 +91,6 @@ def _values(candidate: Candidate) -> dict[str, str | None]:
         "topic": tags.get("topic") or next(iter(topics), None),
         "lang": question.lang,
     }
-
-
-def _kind(candidate: Candidate) -> str:
-    question = candidate.question
-    if question.kind == "true_false":
-        return next(iter(references(question)), "unknown").casefold()
-    return "negative" if question.answerable is False else "answerable"
 
 
 def _positions(accepted: Sequence[Candidate]) -> Positions:

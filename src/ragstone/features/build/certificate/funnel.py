@@ -177,7 +177,8 @@ def spread(items: Sequence[ItemT], n: int) -> list[ItemT]:
 
 def n_short(wanted: int | None, accepted: Sequence[Candidate]) -> int:
     """Return how many fewer were accepted than wanted; of facts the true ones count."""
-    return max(0, (wanted or 0) - sum(map(_counts, accepted)))
+    n_counting = sum((candidate.question.tags or {}).get("fact") != "false" for candidate in accepted)
+    return max(0, (wanted or 0) - n_counting)
 
 
 def losses_of(candidates: Sequence[Candidate]) -> list[Lost]:
@@ -200,10 +201,6 @@ def losses_of(candidates: Sequence[Candidate]) -> list[Lost]:
         for reason, examples in found.items()
         if examples
     ]
-
-
-def _counts(candidate: Candidate) -> bool:
-    return (candidate.question.tags or {}).get("fact") != "false"
 
 
 def _status(loss: Loss) -> str:

@@ -149,6 +149,10 @@ def render_certificate(certificate: Certificate, candidates: Sequence[Candidate]
 def certificate_document(certificate: Certificate) -> ReportDocument:
     """Return how many questions, of how many documents, what was lost and why, and what to look at next."""
     noun = noun_of(certificate.kind)
+    reviewed: list[Block] = []
+    if certificate.review is not None:
+        sentences = review_sentences(certificate.review)
+        reviewed = [Heading("What people said", anchor="review"), *map(Paragraph, sentences)]
     shaky = bool(certificate.critics) and certificate.critics[0].grade != "good"
     return ReportDocument(
         title=headline(certificate),
@@ -163,7 +167,7 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
             Heading(trust_question(certificate), level=3, where="terminal"),
             Paragraph(trust(certificate), tone="warn" if shaky else "", where="terminal"),
             SurfacePart(_critics(certificate), where="page"),
-            *_reviewed(certificate),
+            *reviewed,
             SurfacePart(_scores(certificate, noun), where="page"),
             SurfacePart(_covered(certificate, noun), where="page"),
             *_covered_briefly(certificate),
@@ -363,13 +367,6 @@ def _kind_table(certificate: Certificate, kinds: Sequence[str]) -> Table:
         [_critic(one.critic), *(caught(one, kind) for kind in kinds)] for one in certificate.critics
     ]
     return Table(columns, rows, "Kinds of defects", "Caught of each kind of defect", "matrix kinds")
-
-
-def _reviewed(certificate: Certificate) -> list[Block]:
-    if certificate.review is None:
-        return []
-    sentences = review_sentences(certificate.review)
-    return [Heading("What people said", anchor="review"), *map(Paragraph, sentences)]
 
 
 def _scores(certificate: Certificate, noun: str) -> list[Block]:

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragstone.features.build.certificate.funnel import spread
-from ragstone.kernel.dataset.candidate import REASONS, Candidate
+from ragstone.kernel.dataset.candidate import REASONS, Candidate, tempting_evidence
 from ragstone.kernel.dataset.candidate import SourcePassage as Source
 from ragstone.kernel.dataset.placing import SOURCES
 from ragstone.kernel.document.html import script_json
-from ragstone.kernel.records import Evidence, references
+from ragstone.kernel.records import references
 from ragstone.kernel.runs.embedded import ShownView
 
 MOST_ACCEPTED = 1000  # that the page shows
@@ -145,15 +145,10 @@ def _spans(candidate: Candidate, passage: Source) -> list[tuple[int, int]]:
     """Return where the evidence stands in a passage (of an unanswerable question, what tempts), in order."""
     inside = [
         (max(span.start, passage.start) - passage.start, min(span.end, passage.end) - passage.start)
-        for span in [*(candidate.question.evidence or []), *_tempting(candidate)]
+        for span in [*(candidate.question.evidence or []), *tempting_evidence(candidate.question)]
         if span.document_id == passage.document_id
     ]
     return sorted((start, end) for start, end in inside if start < end)
-
-
-def _tempting(candidate: Candidate) -> list[Evidence]:
-    span = (candidate.question.metadata or {}).get("tempting")
-    return [msgspec.convert(span, Evidence)] if isinstance(span, dict) else []
 
 
 def _strings(values: Mapping[str, object]) -> dict[str, str]:

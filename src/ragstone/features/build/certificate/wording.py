@@ -278,7 +278,15 @@ def told_declared(certificate: Certificate) -> list[tuple[str, str]]:
 
 def review_sentences(numbers: ReviewNumbers) -> list[str]:
     """Return what people decided, what is left to do, and how far the critics agree with them."""
-    return [_decided(numbers), *_rejected(numbers), *_changed(numbers), *_left(numbers), *_critics(numbers)]
+    reasons = "; ".join(f"{count(n)} {REJECTIONS[name]}" for name, n in numbers.reasons.items())  # type: ignore[index]
+    edits = ", ".join(f"{name} of {count(n)}" for name, n in numbers.changed.items())
+    return [
+        _decided(numbers),
+        *([f"Rejected, and why: {reasons}."] if reasons else []),
+        *([f"Edits changed {edits}."] if edits else []),
+        *_left(numbers),
+        *_critics(numbers),
+    ]
 
 
 def _decided(numbers: ReviewNumbers) -> str:
@@ -288,20 +296,6 @@ def _decided(numbers: ReviewNumbers) -> str:
     rescued = f"; {count(numbers.n_rescued)} of those kept had been lost" if numbers.n_rescued else ""
     of = f"{count(n_decided)} of {plural(numbers.n, 'question')}"
     return f"{people(len(numbers.people))} decided on {of}: {told}{rescued}."
-
-
-def _rejected(numbers: ReviewNumbers) -> list[str]:
-    if not numbers.reasons:
-        return []
-    told = "; ".join(f"{count(n)} {REJECTIONS[name]}" for name, n in numbers.reasons.items())  # type: ignore[index]
-    return [f"Rejected, and why: {told}."]
-
-
-def _changed(numbers: ReviewNumbers) -> list[str]:
-    if not numbers.changed:
-        return []
-    told = ", ".join(f"{name} of {count(n)}" for name, n in numbers.changed.items())
-    return [f"Edits changed {told}."]
 
 
 def _left(numbers: ReviewNumbers) -> list[str]:

@@ -73,6 +73,10 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
     elif answered is None:
         answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
     systems = accepted_names(Answer, "system")
+    tags = {name: first_of(raw, (name, f"tags.{name}")) for name in columns.tags}  # rows of ours carry tags
+    if MONTH in tags and tags[MONTH] is None:
+        when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
+        tags[MONTH] = None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
     return LoggedExchange(
         question=asked,
         id=next((str(row[name]) for name in LOG_ID if isinstance(row.get(name), str | int)), None),
@@ -81,22 +85,8 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
         system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
         reference=answer_text(value_at(raw, columns.reference)) if columns.reference else None,
         quality=value_at(raw, columns.quality) if columns.quality else None,
-        tags={
-            name: str(value) for name in columns.tags if (value := _tag(raw, name, columns)) not in (None, "")
-        },
+        tags={name: str(value) for name, value in tags.items() if value not in (None, "")},
     )
-
-
-def _tag(raw: Mapping[str, Any], name: str, columns: Columns) -> Any:  # noqa: ANN401 - whatever the log holds
-    """Return the value of a column, else that of a tag which a row of ours carries, else the month."""
-    value = first_of(raw, (name, f"tags.{name}"))
-    return _month(raw, columns) if value is None and name == MONTH else value
-
-
-def _month(raw: Mapping[str, Any], columns: Columns) -> str | None:
-    """Return the month of a row's time, None where it tells none."""
-    when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
-    return None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
 
 
 def seconds_of(value: object) -> float | None:
