@@ -143,8 +143,8 @@ def facts(
         sources, settings, build_fact_rows, forecast_facts, output=output, limit=limit, asking=asking
     )
     n_false = sum(row.reference == "false" for row in made.questions)
-    said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
-    _end(made, said, asking)
+    outcome = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
+    _end(made, outcome, asking)
 
 
 def _build(
@@ -166,8 +166,8 @@ def _build(
     return build_in_session(rows, make, settings, output=output, force=asking.force, how=asking.session)
 
 
-def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
-    """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
+def _end(made: "EvaluationSet", outcome: str, asking: Asking) -> None:
+    """Show the certificate of an evaluation set, what it cost, and the outcome with its files.
 
     Raises typer.Exit as the calls demand, and with 5 for an empty set and, under --strict, for one that is
     not whole.
@@ -183,7 +183,7 @@ def _end(made: "EvaluationSet", said: str, asking: Asking) -> None:
     else:
         show(render_terminal(certificate_document(made.certificate)))
     say(asked_line(made.calls))
-    say(f"{said}; all drafts, the rejected ones too, are in the same folder.")
+    say(f"{outcome}; all drafts, the rejected ones too, are in the same folder.")
     if made.built.declared.test_share:
         counts = Counter(made.sides.values())
         say(

@@ -116,12 +116,12 @@ async def criticise(
     of its own and knows nothing of the others.
     """
     groups = [list(critics)] if one_call and len(critics) > 1 else [[critic] for critic in critics]
-    found: list[CriticScore] = []
+    scores: list[CriticScore] = []
     for group in groups:
         try:
             reply = await ask(render_critics(group, inputs, secret))
         except CallFailed as failure:
-            found += [
+            scores += [
                 CriticScore(
                     critic=critic.name, version=critic.version, status=failure.status, rationale=str(failure)
                 )
@@ -129,7 +129,7 @@ async def criticise(
             ]
             continue
         for critic, start in zip(group, _starts(group), strict=True):
-            found.append(
+            scores.append(
                 CriticScore(
                     critic=critic.name,
                     version=critic.version,
@@ -138,19 +138,19 @@ async def criticise(
                     score=getattr(reply.value, f"{start}score"),
                 )
             )
-    return found
+    return scores
 
 
 def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret: bytes) -> Prompt:
     """Return the call that asks these critics, one or more of them."""
     read = {name for critic in critics for name in critic.inputs}
-    shown: dict[str, str] = {name: inputs[name] for name in (*SHARED, *OWN) if name in read}
+    texts: dict[str, str] = {name: inputs[name] for name in (*SHARED, *OWN) if name in read}
     # The nonce depends on what stands before the question, not on the question: so the questions of one
     # passage share the prompt's beginning, passage included, and caches of prompts hit. Who wrote the passage
     # can guess it no better for that. Without a passage there is nothing to share.
-    keyed = [shown[name] for name in SHARED if name in shown] if "context" in shown else [*shown.values()]
+    keyed = [texts[name] for name in SHARED if name in texts] if "context" in texts else [*texts.values()]
     versions = [part for critic in critics for part in (critic.name, str(critic.version))]
-    told = [named_inputs(critic.prompt) for critic in critics]
+    parts = [named_inputs(critic.prompt) for critic in critics]
     fields = [
         field
         for start, critic in zip(_starts(critics), critics, strict=True)
@@ -160,11 +160,11 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
         )
     ]
     if len(critics) > 1:
-        told = [f"# {critic.name}\n{text}" for critic, text in zip(critics, told, strict=True)]
-        told.insert(0, TOGETHER)
+        parts = [f"# {critic.name}\n{text}" for critic, text in zip(critics, parts, strict=True)]
+        parts.insert(0, TOGETHER)
     return fenced_prompt(
-        "\n\n".join([*told, UNTRUSTED]),
-        shown,
+        "\n\n".join([*parts, UNTRUSTED]),
+        texts,
         form=reply_form(fields),
         reply=reply_type("CriticReply", fields),
         nonce=row_nonce(secret, [*versions, *keyed]),

@@ -61,7 +61,7 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, steps: Bui
     )
     cut = cut_passages(rows, longest_passage(declared, session))
     document_ids = list(dict.fromkeys(map(document_id_of, rows)))
-    place = {document_id: n for n, document_id in enumerate(document_ids)}
+    position = {document_id: n for n, document_id in enumerate(document_ids)}
 
     async def sift(candidates: list[Candidate], start: int) -> list[Candidate]:
         return list(map(steps.settle, mark_repeats(candidates)[start:]))
@@ -71,7 +71,7 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, steps: Bui
         for passage, n in plan_facts(cut.passages, declared, tools.seed)
     ]
     made = await fill(WrittenCandidates(), tasks, declared.count, session, sift)
-    truths = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
+    truths = sorted(made.candidates, key=lambda candidate: position[candidate.passages[0].document_id])
     made = await _with_false(msgspec.structs.replace(made, candidates=truths), cut, tools)
     return built_of("facts", made, cut, document_ids, tools)
 
@@ -88,9 +88,9 @@ def plan_facts(
         of_document[passage.document_id].append(passage)
     order = shuffled(list(of_document), seed) if declared.count else list(of_document)
     return [
-        shown
+        chosen
         for document_id in order
-        for shown in choose_passages(
+        for chosen in choose_passages(
             of_document[document_id],
             facts_wanted(of_document[document_id][0].document_length, declared.facts.lengths),
             own_rng(seed, document_id),
@@ -101,7 +101,7 @@ def plan_facts(
 async def _with_false(made: WrittenCandidates, cut: Cut, tools: WritingTools) -> WrittenCandidates:
     """Return what there is with ids, and behind each accepted statement the false ones made of it."""
     kinds = tools.declared.facts.falsify
-    places = [at for at, one in enumerate(made.candidates) if one.loss is None] if kinds else []
+    places = [at for at, truth in enumerate(made.candidates) if truth.loss is None] if kinds else []
     statements = [made.candidates[at] for at in places]
     truths = _truths(statements, cut)
 
@@ -114,32 +114,34 @@ async def _with_false(made: WrittenCandidates, cut: Cut, tools: WritingTools) ->
     made_false = await tools.session.each("falsify", work, planned) if planned else []
     return WrittenCandidates(
         candidates=_paired(made.candidates, dict(zip(places, _without_twins(made_false), strict=True))),
-        failed=made.failed + [loss for one in made_false for loss in one.failed],
-        n_asked=made.n_asked + sum(one.n_asked for one in made_false),
+        failed=made.failed + [loss for falsified in made_false for loss in falsified.failed],
+        n_asked=made.n_asked + sum(falsified.n_asked for falsified in made_false),
     )
 
 
 def _truths(statements: Sequence[Candidate], cut: Cut) -> Truths:
     """Return what a false statement may not say: true statements, and what stands in their documents."""
     wanted = {statement.passages[0].document_id for statement in statements}
-    words: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[str]] = defaultdict(list)
     for passage in cut.passages:
         if passage.document_id in wanted:
-            words[passage.document_id].append(same_words(passage.text))
+            texts[passage.document_id].append(same_words(passage.text))
     return Truths(
-        said={same_words(statement.question.question) for statement in statements},
-        documents={document_id: " ".join(some) for document_id, some in words.items()},
+        statements={same_words(statement.question.question) for statement in statements},
+        documents={document_id: " ".join(some) for document_id, some in texts.items()},
     )
 
 
 def _paired(truths: Sequence[Candidate], of_truth: Mapping[int, Sequence[Candidate]]) -> list[Candidate]:
     """Return all with ids, the false ones behind the true one at their place and with its id as `sibling`."""
-    paired = [(at, one) for at, truth in enumerate(truths) for one in (truth, *of_truth.get(at, ()))]
+    paired = [
+        (at, candidate) for at, truth in enumerate(truths) for candidate in (truth, *of_truth.get(at, ()))
+    ]
     true_id: dict[int, str] = {}
     result = []
-    for (at, _), one in zip(paired, give_ids(one for _, one in paired), strict=True):
-        known = true_id.setdefault(at, one.question.id)
-        result.append(one if known == one.question.id else noted(one, sibling=known))
+    for (at, _), candidate in zip(paired, give_ids(candidate for _, candidate in paired), strict=True):
+        known = true_id.setdefault(at, candidate.question.id)
+        result.append(candidate if known == candidate.question.id else noted(candidate, sibling=known))
     return result
 
 
@@ -149,13 +151,13 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
     result = []
     for falsified in made:
         candidates = []
-        for one in falsified.candidates:
-            words = same_words(one.question.question)
-            if one.loss is None and words in seen:
-                one = lose(one, "duplicate", seen[words])
-            elif one.loss is None:
-                seen[words] = one.question.question
-            candidates.append(one)
+        for candidate in falsified.candidates:
+            text = same_words(candidate.question.question)
+            if candidate.loss is None and text in seen:
+                candidate = lose(candidate, "duplicate", seen[text])
+            elif candidate.loss is None:
+                seen[text] = candidate.question.question
+            candidates.append(candidate)
         result.append(candidates)
     return result
 

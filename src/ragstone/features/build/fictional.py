@@ -111,15 +111,15 @@ async def write_fiction(
     pairs: list[list[OtherName]] = []
     if declared.model is not None:
         ask, secret = await session.models.ask(declared.model), session.secret()
-        shown = [
+        texts = [
             row.text[start : start + SHOWN]
             for row in documents
             if not is_code(row)
             for start in range(0, len(row.text), SHOWN)
         ]
-        pairs = await session.each("names", functools.partial(_names, ask=ask, secret=secret), shown)
-    found = [(pair.old, pair.new) for some in pairs for pair in some]
-    fiction = fictionalise(documents, questions, found)
+        pairs = await session.each("names", functools.partial(_names, ask=ask, secret=secret), texts)
+    swaps = [(pair.old, pair.new) for some in pairs for pair in some]
+    fiction = fictionalise(documents, questions, swaps)
     paths = fictional_paths(output)
     write_rows(paths[0], fiction.documents, Document, force=force)
     write_rows(paths[1], fiction.questions, Question, force=force)
@@ -205,7 +205,7 @@ def change(text: str, swaps: Mapping[str, str]) -> RenamedText:
     there = sorted((old for old in both if old in text), key=lambda old: (-len(old), old))
     if not there:
         return RenamedText(text, [])
-    edits = [Edit(*one.span(), both[one[0]]) for one in _pattern(there).finditer(text) if one["name"]]
+    edits = [Edit(*match.span(), both[match[0]]) for match in _pattern(there).finditer(text) if match["name"]]
     pieces, end = [], 0
     for edit in edits:
         pieces += [text[end : edit.start], edit.new]
@@ -227,11 +227,11 @@ def _retold(document: Document, changed: RenamedText, swaps: Mapping[str, str]) 
     if isinstance(headings := metadata.get("headings"), list):
         metadata["headings"] = [
             {
-                **one,
-                "start": changed.moved(one["start"], one["start"])[0],
-                "title": change(one["title"], swaps).text,
+                **heading,
+                "start": changed.moved(heading["start"], heading["start"])[0],
+                "title": change(heading["title"], swaps).text,
             }
-            for one in headings
+            for heading in headings
         ]
     if isinstance(starts := metadata.get("page_starts"), list):
         metadata["page_starts"] = [changed.moved(start, start)[0] for start in starts]
@@ -245,10 +245,12 @@ def _retold_question(
     changed: Mapping[str, RenamedText],
     swaps: Mapping[str, str],
 ) -> Question:
-    metadata = {name: one for name, one in (question.metadata or {}).items() if name not in DROPPED}
-    tags = {name: one for name, one in (question.tags or {}).items() if name not in DROPPED}
+    metadata = {name: value for name, value in (question.metadata or {}).items() if name not in DROPPED}
+    tags = {name: value for name, value in (question.tags or {}).items() if name not in DROPPED}
     spans = [_moved_span(question, span, changed) for span in question.evidence or ()]
-    answers = [_moved_reference(one, question, originals, changed, swaps) for one in references(question)]
+    answers = [
+        _moved_reference(reference, question, originals, changed, swaps) for reference in references(question)
+    ]
     retold = msgspec.structs.replace(
         question,
         question=change(question.question, swaps).text,
@@ -283,9 +285,9 @@ def _moved_reference(
     places = [(span.document_id, span.start, span.end) for span in question.evidence or ()]
     places += [(name, 0, len(originals[name])) for name in sorted(documents_of(question) & originals.keys())]
     for document_id, start, end in places:
-        found = originals[document_id].find(reference, start, end)
-        if found >= 0:
-            first, last = changed[document_id].moved(found, found + len(reference))
+        at = originals[document_id].find(reference, start, end)
+        if at >= 0:
+            first, last = changed[document_id].moved(at, at + len(reference))
             return changed[document_id].text[first:last]
     return change(reference, swaps).text
 
@@ -296,15 +298,15 @@ def _swapped(value: Any, changed: Mapping[str, RenamedText], swaps: Mapping[str,
         case str():
             return change(value, swaps).text
         case list():
-            return [_swapped(one, changed, swaps) for one in value]
+            return [_swapped(item, changed, swaps) for item in value]
         case {"document_id": str(name), "start": int(start), "end": int(end)} if name in changed:
             first, last = changed[name].moved(start, end)
             return {"document_id": name, "start": first, "end": last}
         case dict():
             return {
-                name: one
+                name: item
                 if name in ("id", "ids") or name.endswith(("_id", "_ids"))
-                else _swapped(one, changed, swaps)
-                for name, one in value.items()
+                else _swapped(item, changed, swaps)
+                for name, item in value.items()
             }
     return value

@@ -70,13 +70,13 @@ def give_ids(candidates: Iterable[Candidate]) -> list[Candidate]:
     The document is the first of those that a candidate was written from.
     """
     counts: dict[str, int] = {}
-    given = []
+    numbered = []
     for candidate in candidates:
         document = candidate.passages[0].document_id
         counts[document] = counts.get(document, 0) + 1
         question = msgspec.structs.replace(candidate.question, id=f"{document}#{counts[document]}")
-        given.append(msgspec.structs.replace(candidate, question=question))
-    return given
+        numbered.append(msgspec.structs.replace(candidate, question=question))
+    return numbered
 
 
 def write_build(

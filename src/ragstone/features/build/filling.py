@@ -86,7 +86,7 @@ async def _extend(
         return await task.write()
 
     came = await session.each("write", write, tasks)
-    candidates = [*made.candidates, *(one for some in came for one in some.candidates)]
+    candidates = [*made.candidates, *(candidate for some in came for candidate in some.candidates)]
     n_before = len(made.candidates)
     return WrittenCandidates(
         candidates=[*made.candidates, *await sift(candidates, n_before)],
@@ -117,11 +117,11 @@ def _take(
 def _without_excess(made: WrittenCandidates, start: int, wanted: int) -> WrittenCandidates:
     """Return what there is with those of the candidates from `start` on lost that are more than wanted."""
     n_accepted = 0
-    kept = list(made.candidates[:start])
+    candidates = list(made.candidates[:start])
     for candidate in made.candidates[start:]:
         n_accepted += candidate.loss is None
-        kept.append(lose(candidate, "beyond_count") if n_accepted > wanted else candidate)
-    return msgspec.structs.replace(made, candidates=kept)
+        candidates.append(lose(candidate, "beyond_count") if n_accepted > wanted else candidate)
+    return msgspec.structs.replace(made, candidates=candidates)
 
 
 class BuildSteps(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,7 +44,7 @@ def _sampled(rows: Sequence[Taggable], settings: Settings) -> tuple[list[Taggabl
     names = [document_id_of(row) for row in rows]
     distinct = list(dict.fromkeys(names))
     step = max(1, -(-min(len(distinct), build.count or len(distinct)) // SAMPLE))
-    kept = set(distinct[::step])
+    chosen = set(distinct[::step])
     scaled = choose(
         settings,
         "build",
@@ -53,8 +53,8 @@ def _sampled(rows: Sequence[Taggable], settings: Settings) -> tuple[list[Taggabl
         multi_hop=build.multi_hop // step,
         planted=build.planted // step,
     )
-    sampled = [row for row, name in zip(rows, names, strict=True) if name in kept]
-    return sampled, scaled, len(distinct) / len(kept)
+    sampled = [row for row, name in zip(rows, names, strict=True) if name in chosen]
+    return sampled, scaled, len(distinct) / len(chosen)
 
 
 def _settle(candidate: Candidate) -> Candidate:

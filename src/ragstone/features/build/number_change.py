@@ -76,29 +76,29 @@ def change_number(statement: str, seed: str, beside: Iterable[str] = ()) -> Numb
     draw = random.Random(seed)
     taken = {number for text in (statement, *beside) for number in numbers_in(text)}
     first = islice(NUMBER.finditer(statement), MOST_NUMBERS)
-    found = [one for one in first if _stands_alone(statement, one)]
-    draw.shuffle(found)
+    numbers = [number for number in first if _stands_alone(statement, number)]
+    draw.shuffle(numbers)
     # In a condition a bound turns round ("who has more than 5 pays" tells of 9 as well): others come first.
-    found.sort(key=lambda one: _sign(_before(statement, one)) is not None)
-    for one in found:
+    numbers.sort(key=lambda number: _sign(_before(statement, number)) is not None)
+    for number in numbers:
         for _ in range(TRIES):
-            after = _drawn(statement, one, draw)
+            after = _drawn(statement, number, draw)
             if after is not None and not taken.intersection(numbers_in(after)):
-                if one[2]:  # the ending of an English ordinal number
+                if number[2]:  # the ending of an English ordinal number
                     last, teen = int(after[-1]), after[-2:-1] == "1"
                     after += "th" if teen or last > 3 or last == 0 else ("st", "nd", "rd")[last - 1]
-                text = statement[: one.start()] + after + statement[one.end() :]
-                return NumberChange(text, one[0], after)
+                text = statement[: number.start()] + after + statement[number.end() :]
+                return NumberChange(text, number[0], after)
     return None
 
 
-def _before(text: str, found: re.Match[str]) -> str:
-    return text[max(0, found.start() - REACH) : found.start()]
+def _before(text: str, number: re.Match[str]) -> str:
+    return text[max(0, number.start() - REACH) : number.start()]
 
 
-def _stands_alone(text: str, found: re.Match[str]) -> bool:
+def _stands_alone(text: str, number: re.Match[str]) -> bool:
     """Say whether a number is no part of a date, a time, a version or an address."""
-    before, after = _before(text, found), text[found.end() : found.end() + REACH]
+    before, after = _before(text, number), text[number.end() : number.end() + REACH]
     run, behind = _RUN_BEFORE.search(before), _RUN_AFTER.match(after)
     left = "" if _CURRENCY.search(before) or not run else run[0]
     right = behind[0].rstrip("./:-–") if behind else ""
@@ -107,10 +107,10 @@ def _stands_alone(text: str, found: re.Match[str]) -> bool:
     return bool(_FREE_BEFORE.fullmatch(left) and _FREE_AFTER.fullmatch(right))
 
 
-def _drawn(text: str, found: re.Match[str], draw: random.Random) -> str | None:
+def _drawn(text: str, match: re.Match[str], draw: random.Random) -> str | None:
     """Return a number in place of the one found, written as it is; None if this draw gives none."""
-    number = found[1]
-    digits = [str(unicodedata.decimal(one)) for one in number if one.isdecimal()]
+    number = match[1]
+    digits = [str(unicodedata.decimal(character)) for character in number if character.isdecimal()]
     if len(digits) > MOST_DIGITS:
         return None
     value, separated = int("".join(digits)), len(digits) < len(number)
@@ -120,7 +120,7 @@ def _drawn(text: str, found: re.Match[str], draw: random.Random) -> str | None:
         return number[:at] + _digit((old + draw.randint(1, 9)) % 10, number) + number[at + 1 :]
     if value <= 1 or (separated and not _SEPARATED.fullmatch(number)):
         return None
-    before, after = _before(text, found), text[found.end() : found.end() + REACH]
+    before, after = _before(text, match), text[match.end() : match.end() + REACH]
     sign = _sign(before) or draw.choice((-1, 1))
     is_year = value in YEARS and not _CURRENCY.search(before) and after.lstrip()[:1] not in tuple("%€$£₹")
     if is_year and not separated:
@@ -159,7 +159,7 @@ def _most(value: int, before: str, after: str) -> int:
         return 100
     if behind[:1] in tuple("月時时시") and value <= 24:
         return 12
-    near = [found[1] for found in (_WORD_BEFORE.search(before), _WORD_AFTER.match(after)) if found]
+    near = [match[1] for match in (_WORD_BEFORE.search(before), _WORD_AFTER.match(after)) if match]
     if value <= 31 and (behind[:1] in tuple("日号號일") or any(_MONTH.fullmatch(word) for word in near)):
         return 28
     if value <= 12 and re.match(r"[ap]\.?m\b", behind, re.IGNORECASE):
@@ -169,15 +169,17 @@ def _most(value: int, before: str, after: str) -> int:
 
 def _written(value: int, like: str) -> str | None:
     """Return a number with the digits and the separators of another; None if that takes more digits."""
-    n_digits = sum(one.isdecimal() for one in like)
+    n_digits = sum(character.isdecimal() for character in like)
     digits = str(value).rjust(n_digits if n_digits < len(like) else 1, "0")
     if n_digits == len(like):
-        return "".join(_digit(int(one), like) for one in digits)
+        return "".join(_digit(int(character), like) for character in digits)
     starts_with_zero = like[0].isdecimal() and unicodedata.decimal(like[0]) == 0
     if len(digits) != n_digits or (digits[0] == "0" and not starts_with_zero):
         return None
     rest = iter(digits)
-    return "".join(_digit(int(next(rest)), like) if one.isdecimal() else one for one in like)
+    return "".join(
+        _digit(int(next(rest)), like) if character.isdecimal() else character for character in like
+    )
 
 
 def _digit(value: int, like: str) -> str:

@@ -59,8 +59,8 @@ async def build_rows(rows: Sequence[Taggable], session: Session, steps: BuildSte
     made = await add_extras(WrittenCandidates(), cut.passages, tools)
     made = await _add_questions(made, cut, turns, tools)
     document_ids = list(dict.fromkeys(map(document_id_of, rows)))
-    place = {document_id: n for n, document_id in enumerate(document_ids)}
-    candidates = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
+    position = {document_id: n for n, document_id in enumerate(document_ids)}
+    candidates = sorted(made.candidates, key=lambda candidate: position[candidate.passages[0].document_id])
     measured = await _measure(candidates, tools)
     tools = msgspec.structs.replace(tools, declared=msgspec.structs.replace(tools.declared, passage=longest))
     made = msgspec.structs.replace(made, candidates=candidates)
@@ -220,7 +220,7 @@ async def _measure(candidates: Sequence[Candidate], tools: WritingTools) -> list
         return []
     planted = plant_defects(candidates, declared.planted, tools.seed)
     work = functools.partial(criticise_candidate, tools=tools)
-    criticised = await tools.session.each("planted defects", work, [one.planted for one in planted])
+    criticised = await tools.session.each("planted defects", work, [defect.planted for defect in planted])
     return measure_critics(list(zip(planted, criticised, strict=True)), tools.critics, declared.threshold)
 
 

@@ -34,7 +34,7 @@ def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Tagg
         return read_taggable(Path(sources[0]))[1]
     corpus = read_documents(settings, [str(Path(source).absolute()) for source in sources])
     if not corpus.documents:
-        first = "; ".join(f"{one.path}: {one.reason}" for one in corpus.skipped[:3])
+        first = "; ".join(f"{file.path}: {file.reason}" for file in corpus.skipped[:3])
         raise DataError(
             f"no documents in {', '.join(map(str, sources))}{': ' + first if first else ''}. Name files or "
             "folders that `ragstone ingest` reads; --glob takes files of other endings as text."
@@ -95,7 +95,7 @@ def build_in_session(
             raise ModelError(
                 "offline, and the ledger has none of this build's calls. Run it once without --offline."
             )
-        accepted = [one.question for one in built.candidates if one.loss is None]
+        accepted = [candidate.question for candidate in built.candidates if candidate.loss is None]
         certificate = certify(built)
         share = built.declared.test_share
         sides = split_questions(accepted, share, built.seed) if share else {}

@@ -142,7 +142,7 @@ def _repeats(summary: "ImportSummary") -> list[str]:
     few = [] if summary.near_repeats_sought else ["so many questions are compared by the same words only."]
     if not summary.repeats:
         return few
-    n_near = sum(not one.exact for one in summary.repeats)
+    n_near = sum(not row.exact for row in summary.repeats)
     first = summary.repeats[0]
     done = "left out" if summary.n_dropped else "kept; --drop-repeats leaves them out"
     repeat = "repeats" if len(summary.repeats) == 1 else "repeat"

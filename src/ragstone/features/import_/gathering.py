@@ -53,12 +53,12 @@ def conversations_of(rows: Iterable[Answer]) -> Iterator[Answer]:
                     "no exchange says which conversation it is of. Its metadata must have one of "
                     f"{', '.join(_NAMES)}: give the field that tells it one of these names."
                 )
-            found = con.execute(
+            stored = con.execute(
                 "SELECT min(place) OVER (PARTITION BY coalesce(name, place), system) AS first, name, row "
                 "FROM row ORDER BY first, at, place"
             )
             decoder = msgspec.msgpack.Decoder(Answer)
-            for (_, name), group in groupby(found, key=lambda one: (one[0], one[1])):
+            for (_, name), group in groupby(stored, key=lambda row: (row[0], row[1])):
                 exchanges = [decoder.decode(blob) for _, _, blob in group]
                 yield exchanges[0] if name is None else _conversation(name, exchanges)
         finally:
@@ -80,10 +80,10 @@ def _conversation(name: str, exchanges: list[Answer]) -> Answer:
             turns.append(Turn("user", exchange.question))
         if exchange.error is None:
             turns.append(Turn("assistant", exchange.answer, exchange.contexts, exchange.steps))
-    steps = [step for one in exchanges for step in one.steps or ()]
+    steps = [step for exchange in exchanges for step in exchange.steps or ()]
     shared = exchanges[0].metadata or {}
-    for one in exchanges[1:]:
-        shared = {key: value for key, value in shared.items() if (one.metadata or {}).get(key) == value}
+    for exchange in exchanges[1:]:
+        shared = {key: value for key, value in shared.items() if (exchange.metadata or {}).get(key) == value}
     return Answer(
         question_id=name,
         system=last.system,
@@ -94,5 +94,5 @@ def _conversation(name: str, exchanges: list[Answer]) -> Answer:
         steps=steps or None,
         error=last.error,
         tags=exchanges[0].tags,
-        metadata=shared | {"exchanges": [one.question_id for one in exchanges]},
+        metadata=shared | {"exchanges": [exchange.question_id for exchange in exchanges]},
     )

@@ -45,7 +45,7 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
         item.stack[-1].reason for item in decided if item.outcome == "rejected" and item.stack[-1].reason
     )
     changed = Counter(name for item in decided if item.in_set for name in changed_fields(item.stack))
-    found = Counter(item.stack[-1].person for item in items if item.stack)
+    people = Counter(item.stack[-1].person for item in items if item.stack)
     return ReviewNumbers(
         n=len(items),
         n_accepted=outcomes["accepted"],
@@ -55,7 +55,7 @@ def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewN
         n_look=sum(item.look is not None for item in items),
         n_rescued=sum(item.lost is not None and item.in_set for item in decided),
         n_moved=sum(item.moved for item in items),
-        people={name: found[name] for name in sorted(found, key=lambda name: (-found[name], name))},
+        people={name: people[name] for name in sorted(people, key=lambda name: (-people[name], name))},
         reasons={reason: reasons[reason] for reason in REJECTIONS if reasons[reason]},
         changed=dict(changed.most_common()),
         critics=_critics(decided, threshold),
@@ -87,20 +87,20 @@ def _critics(decided: Sequence[ReviewedQuestion], threshold: int) -> list[Critic
 
 
 def _agreement(critic: str, judged: Sequence[_DecidedQuestion]) -> CriticAgreement:
-    passed = [one for one in judged if one.passed]
-    failed = [one for one in judged if not one.passed]
-    right = sum(one.as_it_was for one in passed)
-    kept = sum(one.kept for one in passed)
-    missed = sum(one.as_it_was for one in failed)
+    passed = [question for question in judged if question.passed]
+    failed = [question for question in judged if not question.passed]
+    right = sum(question.as_it_was for question in passed)
+    n_kept = sum(question.kept for question in passed)
+    missed = sum(question.as_it_was for question in failed)
     return CriticAgreement(
         critic=critic,
         n_passed=len(passed),
         n_passed_as_it_was=right,
-        n_passed_kept=kept,
+        n_passed_kept=n_kept,
         n_failed=len(failed),
         n_failed_as_it_was=missed,
         precision=share_of(right, len(passed)),
-        kept=share_of(kept, len(passed)),
+        kept=share_of(n_kept, len(passed)),
         missed=share_of(missed, len(failed)),
     )
 
@@ -143,12 +143,14 @@ def _passages(question: Question, text_of: TextOf | None) -> tuple[SourcePassage
     """Return the parts of the documents that hold the evidence, or their beginnings where there is none."""
     spans = [*(question.evidence or ()), *tempting_evidence(question)]
     names = dict.fromkeys([*(span.document_id for span in spans), *(question.document_ids or ())])
-    found = []
+    passages = []
     for name in names:
         text = text_of(name) if text_of is not None else None
         if text:
-            found.append(_passage(name, text, [span for span in spans if span.document_id == name], question))
-    return tuple(found)
+            passages.append(
+                _passage(name, text, [span for span in spans if span.document_id == name], question)
+            )
+    return tuple(passages)
 
 
 def _passage(name: str, text: str, spans: Sequence[Evidence], question: Question) -> SourcePassage:

@@ -92,7 +92,7 @@ class Decision(Row, frozen=True, kw_only=True):
         if (
             self.after
             and self.after.evidence
-            and [one.span() for one in self.evidence or ()] != list(self.after.evidence)
+            and [quote.span() for quote in self.evidence or ()] != list(self.after.evidence)
         ):
             raise ValueError(
                 f"question {self.question_id!r}: new evidence comes with its words, in `evidence`"
@@ -104,9 +104,9 @@ class Decision(Row, frozen=True, kw_only=True):
             raise ValueError(f"question {self.question_id!r}: decision {self.decision!r} {has} {name!r}")
 
 
-def values_of(given: Question | Values, names: Sequence[Field]) -> Values:
+def values_of(source: Question | Values, names: Sequence[Field]) -> Values:
     """Return these fields of a question, or of other values."""
-    return Values(**{name: getattr(given, name) for name in names})
+    return Values(**{name: getattr(source, name) for name in names})
 
 
 def digest_of(question: Question) -> str:
@@ -116,11 +116,11 @@ def digest_of(question: Question) -> str:
 
 def words_of(decision: Decision) -> str:
     """Return why a question was rejected: `the answer is wrong or incomplete: it was 1876`."""
-    words = REJECTIONS[decision.reason] if decision.reason else ""
+    reason = REJECTIONS[decision.reason] if decision.reason else ""
     comment = " ".join((decision.comment or "").split())
     if decision.reason == "other":
         return comment
-    return f"{words}: {comment}" if comment else words
+    return f"{reason}: {comment}" if comment else reason
 
 
 def replaced(question: Question, values: Values) -> Question:
@@ -208,7 +208,7 @@ def outcome_of(stack: Sequence[Decision]) -> Outcome | None:
     if not stack:
         return None
     outcome = OUTCOMES[stack[-1].decision]
-    if outcome == "accepted" and any(one.decision == "edit" for one in stack):
+    if outcome == "accepted" and any(decision.decision == "edit" for decision in stack):
         return "edited"
     return outcome
 
@@ -223,8 +223,8 @@ def net_change(stack: Sequence[Decision]) -> tuple[Values, Values]:
     """Return what the edits of a stack change together: of each field the first before, the last after."""
     before: dict[str, object] = {}
     after: dict[str, object] = {}
-    for one in stack:
-        if one.before is not None and one.after is not None:
-            before = {name: getattr(one.before, name) for name in one.before.given()} | before
-            after |= {name: getattr(one.after, name) for name in one.after.given()}
+    for decision in stack:
+        if decision.before is not None and decision.after is not None:
+            before = {name: getattr(decision.before, name) for name in decision.before.given()} | before
+            after |= {name: getattr(decision.after, name) for name in decision.after.given()}
     return Values(**before), Values(**after)  # type: ignore[arg-type]

@@ -133,10 +133,10 @@ def review_questions(
     decisions = Path(decisions) if decisions else log_path(questions)
     if not decisions.is_file():
         raise DataError(f"{decisions}: no such log. Review the set in the workbench: `ragstone serve`.")
-    found = Path(documents) if documents else find_documents(questions, settings or load_settings())
+    corpus = Path(documents) if documents else find_documents(questions, settings or load_settings())
     if output is not None:
         _check_outputs(questions, decisions, Path(output), force)
-    texts = DocumentTexts(found) if found else None
+    texts = DocumentTexts(corpus) if corpus else None
     certificate = _certificate_of(questions)
     items = review_items(read_whole(questions), read_decisions(decisions), texts.text_of if texts else None)
     if only_decided:
@@ -147,7 +147,7 @@ def review_questions(
         items=items,
         numbers=review_numbers(items, threshold),
         certificate=recertify(certificate, items, texts.text_of if texts else None) if certificate else None,
-        documents=found,
+        documents=corpus,
     )
     if output is None:
         return made
@@ -221,6 +221,6 @@ def _sides(questions: Path, rows: Sequence[Question]) -> dict[Side, list[Questio
     sides: dict[Side, list[Question]] = {side: [] for side in SIDES}
     for row in rows:
         near = (documents[name] for name in row.document_ids or () if name in documents)
-        place = side_of[row.id] if row.id in side_of else next(near, usual)
-        sides[place].append(row)
+        side = side_of[row.id] if row.id in side_of else next(near, usual)
+        sides[side].append(row)
     return sides

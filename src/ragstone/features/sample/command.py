@@ -100,7 +100,7 @@ def sample(
 
     sheet = answers_beside(output)
     _check(log, output, sheet, force=force, keep=keep_personal_data)
-    found = sample_log(
+    sampled = sample_log(
         log,
         count,
         by=by,
@@ -119,8 +119,8 @@ def sample(
         settings=load_settings(config),
         progress=bars,
     )
-    _write(found, output, sheet, force=force)
-    _tell(found.summary, output, sheet, json=json, strict=strict)
+    _write(sampled, output, sheet, force=force)
+    _tell(sampled.summary, output, sheet, json=json, strict=strict)
 
 
 def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
@@ -134,14 +134,14 @@ def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: boo
         say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
 
 
-def _write(found: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
+def _write(sampled: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
     """Write the questions, and the answers where the log has any."""
     from ragstone.kernel.records import Answer, Question
     from ragstone.kernel.tables import write_rows
 
-    write_rows(output, found.questions, Question, force=force)
-    if found.answers:
-        write_rows(sheet, found.answers, Answer, force=force)
+    write_rows(output, sampled.questions, Question, force=force)
+    if sampled.answers:
+        write_rows(sheet, sampled.answers, Answer, force=force)
 
 
 def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
@@ -187,13 +187,13 @@ def _tell_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
 
 
 def _named(left_out: dict[str, int]) -> dict[str, int]:
-    words = {
+    reasons = {
         "small_talk": "that greet, thank, or say yes or no",
         "follow_up": "that go on with what was said before",
         "nothing_asked": "without a letter",
         "too_long": "that are longer than a question",
     }
-    return {words[why]: n for why, n in left_out.items()}
+    return {reasons[why]: n for why, n in left_out.items()}
 
 
 def _tell_losses(summary: "SampleSummary") -> None:

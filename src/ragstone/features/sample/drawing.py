@@ -32,24 +32,24 @@ def rarities(texts: Sequence[str], *, embed: Embed | None = None, seed: int = 0)
     large logs, for all alike.
     """
     n = len(texts)
-    found = np.ones(n)
+    rarity = np.ones(n)
     if n < 2:
-        return found
+        return rarity
     among = np.arange(n)
     if n > MOST_COMPARED:
         among = np.sort(np.random.default_rng(seed).choice(n, MOST_COMPARED, replace=False))
-    place = np.full(n, -1)
-    place[among] = np.arange(len(among))
+    column = np.full(n, -1)
+    column[among] = np.arange(len(among))
     k = min(NEIGHBOURS, len(among) - 1)
     begin = 0
     for similarities in _by_vectors(texts, among, embed) if embed else _by_terms(texts, among):
-        here = place[begin : begin + len(similarities)]
+        here = column[begin : begin + len(similarities)]
         rows = np.flatnonzero(here >= 0)
         similarities[rows, here[rows]] = -np.inf  # nothing is its own neighbour
         nearest = np.partition(similarities, len(among) - k, axis=1)[:, len(among) - k :]
-        found[begin : begin + len(similarities)] = 1 - nearest.mean(axis=1, dtype=np.float64)
+        rarity[begin : begin + len(similarities)] = 1 - nearest.mean(axis=1, dtype=np.float64)
         begin += len(similarities)
-    return np.clip(np.round(found, 6), 0.0, 1.0)
+    return np.clip(np.round(rarity, 6), 0.0, 1.0)
 
 
 def _by_vectors(texts: Sequence[str], among: NDArray[np.int64], embed: Embed) -> Iterator[Similarities]:
@@ -67,11 +67,11 @@ def _by_terms(texts: Sequence[str], among: NDArray[np.int64]) -> Iterator[Simila
     most = max(FEW, MOST_SHARED * len(texts))
     idf = {term: float(np.log(1 + len(texts) / n)) for term, n in n_texts.items() if n <= most}
     listed: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for place, number in enumerate(among.tolist()):
+    for column, number in enumerate(among.tolist()):
         for term, weight in _weighted(texts[number], idf).items():
-            listed[term].append((place, weight))
+            listed[term].append((column, weight))
     postings = {
-        term: (np.array([place for place, _ in some]), np.array([weight for _, weight in some]))
+        term: (np.array([column for column, _ in some]), np.array([weight for _, weight in some]))
         for term, some in listed.items()
     }
     for text in texts:
@@ -103,7 +103,7 @@ NO_TOPIC = "other"
 class DrawnSample(msgspec.Struct, frozen=True):
     """A question that was taken. weight: how many rows of the log it stands for, None if that is unknown."""
 
-    asked: LoggedQuestion
+    question: LoggedQuestion
     weight: float | None = None
     topic: str | None = None
     rarity: float | None = None
@@ -139,85 +139,96 @@ class SamplingMethod(msgspec.Struct, frozen=True):
     langs: Callable[[Sequence[str]], Sequence[str | None]] | None = None
 
 
-def draw(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
+def draw(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod) -> Sampled:
     """Return `count` of the questions, all where there are fewer.
 
     random: each question with the same chance. topic: equal shares of the topics, what is left over to the
     largest. tag: the same of the cells that the values of `tags` make together; a question whose rows are in
     several cells is in that of most of them.
     rarity: the least like the others first. frequency: the most asked first. quality: the lowest first;
-    questions without one are not taken. Ties go by the seed. The order of `asked` decides nothing.
+    questions without one are not taken. Ties go by the seed. The order of `questions` decides nothing.
 
     Raises DataError without questions, and by quality where no question has one; ConfigError for an unknown
     way, a count below 1 and a number of topics that cannot be.
     """
-    if way.by not in WAYS:
-        raise ConfigError(f"unknown way {way.by!r} of sampling. Known: {', '.join(WAYS)}.")
+    if method.by not in WAYS:
+        raise ConfigError(f"unknown way {method.by!r} of sampling. Known: {', '.join(WAYS)}.")
     if count < 1:
         raise ConfigError(f"{count} questions: ask for 1 or more.")
-    if not asked:
+    if not questions:
         raise DataError("the log holds no question that can be asked alone.")
-    shuffled = sorted(asked, key=lambda one: one.id)
-    order = np.random.default_rng(way.seed).permutation(len(shuffled))
+    shuffled = sorted(questions, key=lambda question: question.id)
+    order = np.random.default_rng(method.seed).permutation(len(shuffled))
     shuffled = [shuffled[at] for at in order]
-    return _WAYS[way.by](shuffled, count, way)
+    return _WAYS[method.by](shuffled, count, method)
 
 
-def _by_random(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
-    taken = asked[:count]
-    return Sampled([DrawnSample(one, weight=_rounded(one.n * len(asked) / len(taken))) for one in taken])
+def _by_random(questions: Sequence[LoggedQuestion], count: int, _method: SamplingMethod) -> Sampled:
+    taken = questions[:count]
+    return Sampled(
+        [
+            DrawnSample(question, weight=_rounded(question.n * len(questions) / len(taken)))
+            for question in taken
+        ]
+    )
 
 
-def _by_frequency(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
-    return Sampled([DrawnSample(one) for one in sorted(asked, key=lambda one: -one.n)[:count]])
+def _by_frequency(questions: Sequence[LoggedQuestion], count: int, _method: SamplingMethod) -> Sampled:
+    return Sampled(
+        [DrawnSample(question) for question in sorted(questions, key=lambda question: -question.n)[:count]]
+    )
 
 
-def _by_quality(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
-    judged = [one for one in asked if one.n_quality]
+def _by_quality(questions: Sequence[LoggedQuestion], count: int, _method: SamplingMethod) -> Sampled:
+    judged = [question for question in questions if question.n_quality]
     if not judged:
         raise DataError(
             "no question of the log has a quality. Name the column of people's feedback with --quality, or "
             "the judgements of its answers with --judgements."
         )
-    ranked = sorted(judged, key=lambda one: one.quality / one.n_quality)
-    return Sampled([DrawnSample(one) for one in ranked[:count]], without_quality=len(asked) - len(judged))
+    ranked = sorted(judged, key=lambda question: question.quality / question.n_quality)
+    return Sampled(
+        [DrawnSample(question) for question in ranked[:count]], without_quality=len(questions) - len(judged)
+    )
 
 
-def _by_rarity(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
-    found = rarities([one.text for one in asked], embed=way.embed, seed=way.seed).tolist()
-    ranked = sorted(zip(found, asked, strict=True), key=lambda pair: -pair[0])
-    return Sampled([DrawnSample(one, rarity=rarity) for rarity, one in ranked[:count]])
+def _by_rarity(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod) -> Sampled:
+    distances = rarities(
+        [question.text for question in questions], embed=method.embed, seed=method.seed
+    ).tolist()
+    ranked = sorted(zip(distances, questions, strict=True), key=lambda pair: -pair[0])
+    return Sampled([DrawnSample(question, rarity=rarity) for rarity, question in ranked[:count]])
 
 
-def _by_topic(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
-    grouped = asked[: max(MOST_GROUPED, count)]
-    texts = [one.text for one in grouped]
-    labels = _labels(texts, way)
+def _by_topic(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod) -> Sampled:
+    grouped = questions[: max(MOST_GROUPED, count)]
+    texts = [question.text for question in grouped]
+    labels = _labels(texts, method)
     names = [*topic_names(topic_terms(texts, labels)), NO_TOPIC]
     members: list[list[LoggedQuestion]] = [[] for _ in names]  # the last: without a topic, labelled -1
-    for one, label in zip(grouped, labels.tolist(), strict=True):
-        members[label].append(one)
+    for question, label in zip(grouped, labels.tolist(), strict=True):
+        members[label].append(question)
     groups = [(name, some) for name, some in zip(names, members, strict=True) if some]
-    drawn, topics = _of_groups(groups, count, len(asked) / len(grouped))
-    return Sampled(drawn, topics, ungrouped=len(asked) - len(grouped))
+    drawn, topics = _of_groups(groups, count, len(questions) / len(grouped))
+    return Sampled(drawn, topics, ungrouped=len(questions) - len(grouped))
 
 
-def _by_tag(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
+def _by_tag(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod) -> Sampled:
     """Take equal shares of the cells; each question is as its rows in its cell have it, answer included."""
-    if not way.tags:
+    if not method.tags:
         raise ConfigError("by tag: name the tags with --tag, such as --tag crop --tag month.")
     members: dict[tuple[str, ...], list[LoggedQuestion]] = defaultdict(list)
-    for one in asked:
-        rows = one.cells[one.cell]
-        answered_at = one.answered_at if rows.answered_at is None else rows.answered_at
-        members[one.cell].append(msgspec.structs.replace(one, at=rows.at, answered_at=answered_at))
+    for question in questions:
+        rows = question.cells[question.cell]
+        answered_at = question.answered_at if rows.answered_at is None else rows.answered_at
+        members[question.cell].append(msgspec.structs.replace(question, at=rows.at, answered_at=answered_at))
     groups = []
     for cell, some in sorted(members.items()):
-        pairs = zip(way.tags, cell, strict=True)
+        pairs = zip(method.tags, cell, strict=True)
         name = ", ".join(f"{tag}={value}" if value else f"no {tag}" for tag, value in pairs)
         groups.append((name, some))
     drawn, cells = _of_groups(groups, count)
-    return Sampled([msgspec.structs.replace(one, topic=None) for one in drawn], cells=cells)
+    return Sampled([msgspec.structs.replace(question, topic=None) for question in drawn], cells=cells)
 
 
 def _of_groups(
@@ -233,22 +244,24 @@ def _of_groups(
         largest, equal_shares([len(some) for _, some in largest], count), strict=True
     ):
         each = len(some) / share * beyond if share else 0.0
-        drawn += [DrawnSample(one, weight=_rounded(one.n * each), topic=name) for one in some[:share]]
-        shares.append(GroupShare(name, len(some), sum(one.n for one in some), share))
+        drawn += [
+            DrawnSample(question, weight=_rounded(question.n * each), topic=name) for question in some[:share]
+        ]
+        shares.append(GroupShare(name, len(some), sum(question.n for question in some), share))
     return drawn, shares
 
 
-def _labels(texts: Sequence[str], way: SamplingMethod) -> Labels:
+def _labels(texts: Sequence[str], method: SamplingMethod) -> Labels:
     """Return the topic of each text. Their number is chosen on some of them, for that takes long."""
-    langs = way.langs(texts) if way.langs and way.embed else [None] * len(texts)
-    n_topics = way.topics
+    langs = method.langs(texts) if method.langs and method.embed else [None] * len(texts)
+    n_topics = method.topics
     if n_topics is None:
         few = slice(0, MOST_CHOOSING)
-        chosen = group_texts(texts[few], embed=way.embed, langs=langs[few], seed=way.seed)
+        chosen = group_texts(texts[few], embed=method.embed, langs=langs[few], seed=method.seed)
         if len(texts) <= MOST_CHOOSING:
             return chosen
         n_topics = max(int(chosen.max()) + 1, 1)
-    return group_texts(texts, n_topics, embed=way.embed, langs=langs, seed=way.seed)
+    return group_texts(texts, n_topics, embed=method.embed, langs=langs, seed=method.seed)
 
 
 def equal_shares(sizes: Sequence[int], count: int) -> list[int]:

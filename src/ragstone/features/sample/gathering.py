@@ -48,7 +48,7 @@ class LoggedQuestion(msgspec.Struct):
     @property
     def cell(self) -> tuple[str, ...]:
         """The tags of most of its rows; of several the first by name, so that the order decides nothing."""
-        return min(self.cells, key=lambda one: (-self.cells[one].n, one))
+        return min(self.cells, key=lambda tags: (-self.cells[tags].n, tags))
 
 
 class LogCounts(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class LogCounts(msgspec.Struct, frozen=True):
 class GatheredLogs(msgspec.Struct, frozen=True):
     """The questions, most asked first, then by id; what became of the rows; places masked by kind."""
 
-    asked: list[LoggedQuestion]
+    questions: list[LoggedQuestion]
     counts: LogCounts
     masked: dict[str, int]
 
@@ -82,7 +82,7 @@ class _Sorting:
     """The questions so far by their words, and what was counted on the way."""
 
     def __init__(self, own: OwnWords | None, masking: bool, tags: Sequence[str]) -> None:
-        self.asked: dict[str, LoggedQuestion] = {}
+        self.questions: dict[str, LoggedQuestion] = {}
         self.left_out: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
         self._own, self._masking, self._tags = own, masking, tags
@@ -96,7 +96,7 @@ class _Sorting:
         name = self._same.get(digest)
         if name is None:
             name = self._same[digest] = self._named(exchange.question, at)
-        known = self.asked.get(name)
+        known = self.questions.get(name)
         if known is None:
             self.left_out[name] += 1
             return
@@ -118,7 +118,7 @@ class _Sorting:
         masked = self._mask(text)
         plain = " ".join(unicodedata.normalize("NFKC", masked).casefold().split())
         name = "q-" + _digest(plain.strip(_ENDS) or plain, 8).hex()
-        self.asked.setdefault(name, LoggedQuestion(name, masked, at))
+        self.questions.setdefault(name, LoggedQuestion(name, masked, at))
         return name
 
     def _mask(self, text: str) -> str:
@@ -129,9 +129,9 @@ class _Sorting:
         return masked.text
 
 
-def _count_cell(asked: LoggedQuestion, tags: tuple[str, ...], rows: RowsOfCell) -> None:
+def _count_cell(question: LoggedQuestion, tags: tuple[str, ...], rows: RowsOfCell) -> None:
     """Count rows to a cell of a question; what comes first in the log stays the first."""
-    known = asked.cells.setdefault(tags, RowsOfCell(rows.at))
+    known = question.cells.setdefault(tags, RowsOfCell(rows.at))
     known.n += rows.n
     if known.answered_at is None:
         known.answered_at = rows.answered_at
@@ -162,15 +162,15 @@ def gather(
     sorting = _Sorting(own, masking, columns.tags)
     judged_of = _by_id(judged) if judged else None
     n_rows = malformed = without = unread = 0
-    shown: list[str] = []
+    problems: list[str] = []
     names: dict[str, None] = {}
-    for at, (place, raw) in enumerate(islice(rows_of(source), limit)):
+    for at, (line, raw) in enumerate(islice(rows_of(source), limit)):
         n_rows += 1
         advance()
         if isinstance(raw, str):
             malformed += 1
-            name = f"{place.path}:{place.line}" if place else f"row {at + 1}"
-            shown += [f"{name}: {raw}"] if len(shown) < SHOWN else []
+            name = f"{line.path}:{line.line}" if line else f"row {at + 1}"
+            problems += [f"{name}: {raw}"] if len(problems) < SHOWN else []
             continue
         names.update(dict.fromkeys(map(str, raw)) if len(names) < 200 else {})
         exchange = exchange_of(raw, columns)
@@ -180,22 +180,22 @@ def gather(
         quality = judged_of(exchange) if judged_of else as_quality(exchange.quality)
         unread += quality is None and exchange.quality not in (None, "")
         sorting.add(at, exchange, quality)
-    _check(n_rows, malformed, without, shown, list(names), columns)
+    _check(n_rows, malformed, without, problems, list(names), columns)
     _check_month(sorting, columns)
-    asked, nearly = _without_repeats(list(sorting.asked.values()))
+    questions, nearly = _without_repeats(list(sorting.questions.values()))
     counts = LogCounts(
         n_rows=n_rows,
-        n_questions=len(asked),
+        n_questions=len(questions),
         malformed=malformed,
-        shown=shown,
+        shown=problems,
         without_question=without,
         left_out=dict(sorted(sorting.left_out.items())),
-        repeats=sum(one.n for one in asked) - len(asked),
+        repeats=sum(question.n for question in questions) - len(questions),
         nearly=nearly,
         unread_quality=unread,
         columns=list(names),
     )
-    return GatheredLogs(asked, counts, dict(sorted(sorting.masked.items())))
+    return GatheredLogs(questions, counts, dict(sorted(sorting.masked.items())))
 
 
 def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], float | None]:
@@ -216,12 +216,12 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], 
 
 
 def _check(
-    n_rows: int, malformed: int, without: int, shown: Sequence[str], names: Sequence[str], columns: Columns
+    n_rows: int, malformed: int, without: int, problems: Sequence[str], names: Sequence[str], columns: Columns
 ) -> None:
     if not n_rows:
         raise DataError("the log holds no rows. Check that it is the right file.")
     if malformed == n_rows:
-        raise DataError("no row of the log can be read:\n" + "\n".join(shown))
+        raise DataError("no row of the log can be read:\n" + "\n".join(problems))
     there = ", ".join(names[:40]) or "none"
     tags = () if "tags" in names else columns.tags  # a tag may be one of those that rows carry
     plain = (columns.question, columns.answer, columns.quality, columns.reference, columns.time)
@@ -237,50 +237,50 @@ def _check(
 
 def _check_month(sorting: _Sorting, columns: Columns) -> None:
     """Refuse the tag `month` where no question has one."""
-    if MONTH not in columns.tags or not sorting.asked:
+    if MONTH not in columns.tags or not sorting.questions:
         return
     at = columns.tags.index(MONTH)
-    if not any(cell[at] for one in sorting.asked.values() for cell in one.cells):
+    if not any(cell[at] for question in sorting.questions.values() for cell in question.cells):
         raise DataError(
             "no question of the log has a time to take the month of. Name its column with --time, or "
             "leave out --tag month."
         )
 
 
-def _without_repeats(asked: list[LoggedQuestion]) -> tuple[list[LoggedQuestion], int]:
+def _without_repeats(questions: list[LoggedQuestion]) -> tuple[list[LoggedQuestion], int]:
     """Return the questions without those that ask the same in nearly the same words, and the rows of these.
 
     Of such a group the most asked one stays, and of those the one with the smaller id, so that the order of
     the log decides nothing.
     """
-    asked.sort(key=lambda one: (-one.n, one.id))
-    kept: list[LoggedQuestion] = []
+    questions.sort(key=lambda question: (-question.n, question.id))
+    distinct: list[LoggedQuestion] = []
     nearly = 0
-    for one, of in zip(asked, repeated([one.text for one in asked]), strict=True):
+    for question, of in zip(questions, repeated([question.text for question in questions]), strict=True):
         if of is None:
-            kept.append(one)
+            distinct.append(question)
             continue
-        first = asked[of]
-        nearly += one.n
-        first.n += one.n
-        first.quality += one.quality
-        first.n_quality += one.n_quality
-        for tags, rows in one.cells.items():
+        first = questions[of]
+        nearly += question.n
+        first.n += question.n
+        first.quality += question.quality
+        first.n_quality += question.n_quality
+        for tags, rows in question.cells.items():
             _count_cell(first, tags, rows)
         if first.answered_at is None:
-            first.answered_at = one.answered_at
-    kept.sort(key=lambda one: (-one.n, one.id))
-    return kept, nearly
+            first.answered_at = question.answered_at
+    distinct.sort(key=lambda question: (-question.n, question.id))
+    return distinct, nearly
 
 
 def exchanges_at(source: Source, places: Iterable[int], columns: Columns) -> dict[int, LoggedExchange]:
     """Return what the rows with these numbers say; the log is read once more."""
     wanted = set(places)
     last = max(wanted, default=-1)
-    found = {}
+    exchanges = {}
     for at, (_, raw) in enumerate(islice(rows_of(source), last + 1)):
         if at in wanted and not isinstance(raw, str):
             exchange = exchange_of(raw, columns)
             if exchange is not None:
-                found[at] = exchange
-    return found
+                exchanges[at] = exchange
+    return exchanges

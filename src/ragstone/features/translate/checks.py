@@ -52,7 +52,7 @@ def cut(text: str, longest: int) -> list[Piece]:
 
 def kept_parts(text: str) -> list[str]:
     """Return what a translation must hold unchanged, in order: code, addresses, tags, places to be filled."""
-    return [found[0] for found in _KEPT.finditer(text)]
+    return [match[0] for match in _KEPT.finditer(text)]
 
 
 def _prose(text: str, longest: int) -> Iterator[Piece]:
@@ -126,15 +126,15 @@ def share_left(text: str, translated: str) -> float:
     translations between xquad's languages (924 questions, 180 paragraphs of each) are above a tenth in at
     most 0.7 %, where technical terms stay.
     """
-    scripts = Counter(_script(one) for one in text if one.isalpha())
+    scripts = Counter(_script(character) for character in text if character.isalpha())
     script = max(scripts, key=lambda script: scripts[script], default="")
     if script == "LATIN":
-        given = set(_LATIN.findall(text))
-        left = sum(len(word) for word in _LATIN.findall(translated) if word in given)
+        latin = set(_LATIN.findall(text))
+        left = sum(len(word) for word in _LATIN.findall(translated) if word in latin)
     else:
-        left = sum(_script(one) == script for one in translated if one.isalpha())
+        left = sum(_script(character) == script for character in translated if character.isalpha())
     letters = "".join(filter(str.isalpha, translated))
-    if not left or 2 * sum(_script(one) == script for one in letters) - left > len(letters):
+    if not left or 2 * sum(_script(character) == script for character in letters) - left > len(letters):
         return 0.0
     return left / _n_characters(letters)
 
@@ -150,13 +150,13 @@ def find_missing(texts: Sequence[str], translated: Sequence[str]) -> Loss | None
 
     Of the numbers a tenth may be missing: in a long document some are written as words.
     """
-    given, made = "\n".join(texts), "\n".join(translated)
-    counted = Counter(kept_parts(given))
+    source, made = "\n".join(texts), "\n".join(translated)
+    counted = Counter(kept_parts(source))
     parts = [part for part, n in counted.items() if made.count(part) < n]
     if parts:
         return Loss(reason="part_lost", detail=", ".join(parts[:MOST_NAMED]))
-    numbers = missing_numbers(given, made)
-    if len(numbers) > MOST_MISSING * len(_wanted(given)):
+    numbers = missing_numbers(source, made)
+    if len(numbers) > MOST_MISSING * len(_wanted(source)):
         return Loss(reason="number_lost", detail=", ".join(numbers[:MOST_NAMED]))
     return None
 
@@ -170,8 +170,8 @@ def missing_numbers(text: str, translated: str) -> list[str]:
     in 1 to 25, some of them by mistake.
     """
     # Arabic and other languages write words against a number, which then is none to numbers_in.
-    found = [*_DIGITS.findall(translated), *_DIGITS.findall(_GROUPED.sub("", translated))]
-    there = {_bare(number) for number in found}
+    numbers = [*_DIGITS.findall(translated), *_DIGITS.findall(_GROUPED.sub("", translated))]
+    there = {_bare(number) for number in numbers}
     return [number for number in _wanted(text) if not _found(number, there)]
 
 
@@ -193,7 +193,7 @@ def _found(number: str, there: set[str]) -> bool:
 
 
 def _bare(number: str) -> str:
-    digits = "".join(str(unicodedata.decimal(one)) for one in number if one.isdecimal())
+    digits = "".join(str(unicodedata.decimal(digit)) for digit in number if digit.isdecimal())
     return digits.lstrip("0") or "0"
 
 

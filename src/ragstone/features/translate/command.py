@@ -92,12 +92,12 @@ def _read(
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.stages.corpus import read_documents
 
-    questions, found = read_translatable(file)
-    if found and documents:
+    questions, listed = read_translatable(file)
+    if listed and documents:
         raise DataError(f"{file} holds documents: give these alone, or questions with their --documents.")
     if documents:
-        found = list(read_documents(settings, [str(path) for path in documents]).documents)
-    return Translating(questions=questions, documents=found, source=source, originals=originals)
+        listed = list(read_documents(settings, [str(path) for path in documents]).documents)
+    return Translating(questions=questions, documents=listed, source=source, originals=originals)
 
 
 def _first(wanted: "Translating", limit: int | None) -> "Translating":
@@ -130,7 +130,7 @@ def _check_files(wanted: "Translating", output: Path, sources: list[Path], force
     from ragstone.kernel.tables import check_output, keep_sources
 
     beside = [documents_path(output)] if wanted.questions and wanted.documents else []
-    keep_sources([one for path in (output, *beside) for one in (path, all_path(path))], sources)
+    keep_sources([target for path in (output, *beside) for target in (path, all_path(path))], sources)
     for path in (output, *beside):
         check_output(path, force)
         check_output(all_path(path), force)

@@ -111,8 +111,8 @@ async def open_http(declared: HttpTranslator) -> AsyncIterator[Endpoint]:
 
 
 def _text_at(reply: Json, pick: Pick) -> str:
-    found = next(iter(pick(reply)), None)
-    if not isinstance(found, str) or not found.strip():
+    text = next(iter(pick(reply)), None)
+    if not isinstance(text, str) or not text.strip():
         there = f"it is {described(reply)}{pointed_at(reply, str)}"
         raise CallFailed("unparsable", f"{WHERE} the reply has no text at `text`; {there}")
-    return found
+    return text

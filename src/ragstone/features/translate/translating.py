@@ -87,8 +87,8 @@ def plan(rows: Sequence[RowT], to: Sequence[str], source: str | None = None) -> 
 
 def same(lang: str, other: str) -> bool:
     """Say whether two codes are of one language; pt and pt-BR are, pt-PT and pt-BR are not."""
-    one, two = lang.replace("_", "-").casefold(), other.replace("_", "-").casefold()
-    return one == two or f"{one}-".startswith(f"{two}-") or f"{two}-".startswith(f"{one}-")
+    code, two = lang.replace("_", "-").casefold(), other.replace("_", "-").casefold()
+    return code == two or f"{code}-".startswith(f"{two}-") or f"{two}-".startswith(f"{code}-")
 
 
 def check_langs(langs: Sequence[str]) -> None:
@@ -201,9 +201,9 @@ def translate(
     Raises ConfigError where nobody translates or a language is none; DataError without rows, for a row whose
     language nobody knows, and where no row needs translating; ModelError when no call can succeed.
     """
-    given = settings or load_settings()
+    declared = settings or load_settings()
     langs = [to] if isinstance(to, str) else list(to)
-    chosen = choose(given, "translate", to=langs, by=by, back=back, chrf=chrf)
+    chosen = choose(declared, "translate", to=langs, by=by, back=back, chrf=chrf)
     wanted = Translating(
         questions=[row for row in rows if isinstance(row, Question)],
         documents=[*(row for row in rows if isinstance(row, Document)), *documents],
@@ -245,8 +245,8 @@ async def translate_rows(wanted: Translating, session: Session) -> Translation:
         return await translate_question(question, task, pairs_of.get(task.target))
 
     made_questions = await stage.run("translate questions", with_documents, questions)
-    outcomes = [(one.loss, one.status) for one in made_documents]
-    outcomes += [(one.loss, one.status) for one in made_questions]
+    outcomes = [(outcome.loss, outcome.status) for outcome in made_documents]
+    outcomes += [(outcome.loss, outcome.status) for outcome in made_questions]
     _check_some(outcomes)
     summary = TranslatingSummary(
         questions=_counts(wanted.questions, questions, made_questions),
@@ -304,21 +304,22 @@ def _check(wanted: Translating, to: Sequence[str]) -> None:
 
 def _pairs(jobs: Jobs[Document], made: Sequence[TranslatedRow[Document]]) -> dict[str, dict[str, Pair]]:
     """Return language -> id -> a document and its translation, of those that are not lost."""
-    found: dict[str, dict[str, Pair]] = {}
-    for job, one in zip(jobs.jobs, made, strict=True):
-        if one.loss is None:
-            found.setdefault(job.target, {})[job.row.id] = Pair(job.row, one.row)
-    return found
+    pairs: dict[str, dict[str, Pair]] = {}
+    for job, translated in zip(jobs.jobs, made, strict=True):
+        if translated.loss is None:
+            pairs.setdefault(job.target, {})[job.row.id] = Pair(job.row, translated.row)
+    return pairs
 
 
 def _translated(jobs: Jobs[RowT], made: Sequence[TranslatedRow[RowT]], originals: bool) -> Translated[RowT]:
-    given: list[RowT] = [
+    spoken: list[RowT] = [
         msgspec.structs.replace(row, lang=lang, metadata=marked(row.metadata, row.id))
         for row, lang in jobs.spoken
     ]
     return Translated(
-        rows=(given if originals else []) + [one.row for one in made if one.loss is None],
-        every=[with_loss(one) for one in made],
+        rows=(spoken if originals else [])
+        + [translated.row for translated in made if translated.loss is None],
+        every=[with_loss(translated) for translated in made],
     )
 
 
@@ -328,16 +329,23 @@ def _counts(
     if not rows:
         return None
     by_lang: dict[str, list[TranslatedRow[RowT]]] = {}
-    for job, one in zip(jobs.jobs, made, strict=True):
-        by_lang.setdefault(job.target, []).append(one)
-    scores = {lang: [one.chrf for one in some if one.chrf is not None] for lang, some in by_lang.items()}
+    for job, translated in zip(jobs.jobs, made, strict=True):
+        by_lang.setdefault(job.target, []).append(translated)
+    scores = {
+        lang: [translated.chrf for translated in some if translated.chrf is not None]
+        for lang, some in by_lang.items()
+    }
     return TranslationCounts(
         n_rows=len(rows),
         n_other=jobs.n_other,
         n_same=jobs.n_same,
-        n_translated={lang: sum(one.loss is None for one in some) for lang, some in by_lang.items()},
+        n_translated={
+            lang: sum(translated.loss is None for translated in some) for lang, some in by_lang.items()
+        },
         lost={
-            lang: dict(sorted(Counter(one.loss.reason for one in some if one.loss).items()))
+            lang: dict(
+                sorted(Counter(translated.loss.reason for translated in some if translated.loss).items())
+            )
             for lang, some in by_lang.items()
         },
         chrf={lang: round(sum(some) / len(some), 4) if some else None for lang, some in scores.items()},

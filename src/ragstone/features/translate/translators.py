@@ -53,9 +53,9 @@ def load_prompt(path: Path | None = None) -> TranslationPrompt:
         raise ConfigError(f"{path}: no such prompt file.")
     text = path.read_text(encoding="utf-8")
     wording = convert_section(parse_toml(text, path), TranslationPrompt, path, text)
-    for place in PLACES:
-        if place not in wording.prompt:
-            raise ConfigError(f"{path}: put {place} into `prompt`, where the language belongs.")
+    for placeholder in PLACES:
+        if placeholder not in wording.prompt:
+            raise ConfigError(f"{path}: put {placeholder} into `prompt`, where the language belongs.")
     return wording
 
 
@@ -92,22 +92,22 @@ def translation_prompt(
     secret: bytes,
 ) -> Prompt:
     """Return the call that translates these texts."""
-    words = wording.prompt.strip().replace("{source}", language_name(source))
-    words = words.replace("{target}", language_name(target))
-    shown = {f"text_{n}": text for n, text in enumerate(texts, 1)}
+    task = wording.prompt.strip().replace("{source}", language_name(source))
+    task = task.replace("{target}", language_name(target))
+    inputs = {f"text_{n}": text for n, text in enumerate(texts, 1)}
     if about:
-        words += " The title only says what the texts are about: do not translate it."
-        shown = {"title": about, **shown}
+        task += " The title only says what the texts are about: do not translate it."
+        inputs = {"title": about, **inputs}
     longest = max(map(len, texts))
     # A 1.5B model asked for "its translation" of Spanish into English gave back MATERIAL, which is English.
     spoken = language_name(target)
     fields = ", ".join(f'"text_{n}": text_{n} in {spoken}' for n in range(1, len(texts) + 1))
     return fenced_prompt(
-        f"{MATERIAL}\n\n{words}",
-        shown,
+        f"{MATERIAL}\n\n{task}",
+        inputs,
         form=f'{{"nonce": the code, {fields}}}',
         reply=_reply_of(len(texts), _rounded(ROOM * longest + FRAME)),
-        nonce=row_nonce(secret, [wording.name, str(wording.version), words, *shown.values()]),
+        nonce=row_nonce(secret, [wording.name, str(wording.version), task, *inputs.values()]),
         max_tokens=_rounded(ROOM * sum(map(len, texts)) + FRAME),
     )
 

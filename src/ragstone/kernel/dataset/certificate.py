@@ -305,4 +305,4 @@ def question_digest(question: Question) -> str:
 def digests_of(questions: Iterable[Question]) -> tuple[str, list[str]]:
     """Return the digest of questions in this order, and that of each, shortened."""
     digests = [question_digest(question) for question in questions]
-    return digest("\n".join(digests).encode()), [one[:DIGITS] for one in digests]
+    return digest("\n".join(digests).encode()), [whole[:DIGITS] for whole in digests]

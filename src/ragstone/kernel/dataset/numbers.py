@@ -23,26 +23,26 @@ def stated_values(text: str) -> list[frozenset[float]]:
 def held_values(text: str) -> frozenset[float]:
     """Return all values that numbers of a passage may have, and those of its number words up to twelve."""
     held = {value for number in numbers_in(text) for value in _readings(number)}
-    words = _number_words()
-    return frozenset(held | {words[word] for word in tokenize(text) if word in words})
+    spelled = _number_words()
+    return frozenset(held | {spelled[word] for word in tokenize(text) if word in spelled})
 
 
 def _readings(number: str) -> frozenset[float]:
     plain = _SPACES.sub("", number).replace("٫", ".")
-    found = set()
+    values = set()
     if _GROUPED.fullmatch(plain):
-        found.add(float(re.sub(r"[.,٬]", "", plain)))
+        values.add(float(re.sub(r"[.,٬]", "", plain)))
     whole, _, part = plain.replace(",", ".").replace("٬", ".").rpartition(".")
     decimal = f"{whole.replace('.', '')}.{part}" if whole else part
-    return frozenset(found | {float(decimal)})
+    return frozenset(values | {float(decimal)})
 
 
 @cache
 def _number_words() -> dict[str, float]:
     return {
         word: float(value)
-        for words in read_library("ragstone.kernel.dataset", "number_words.toml").values()
-        for value, name in enumerate(words.split())
+        for names in read_library("ragstone.kernel.dataset", "number_words.toml").values()
+        for value, name in enumerate(names.split())
         for word in tokenize(name)
     }
 
@@ -58,6 +58,9 @@ NUMBER = re.compile(
 def numbers_in(text: str) -> list[str]:
     """Return the numbers of a text, in order, in ASCII digits and as they are separated."""
     return [
-        "".join(str(unicodedata.decimal(one)) if one.isdecimal() else one for one in found[1])
-        for found in NUMBER.finditer(text)
+        "".join(
+            str(unicodedata.decimal(character)) if character.isdecimal() else character
+            for character in match[1]
+        )
+        for match in NUMBER.finditer(text)
     ]

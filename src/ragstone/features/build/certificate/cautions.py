@@ -106,9 +106,9 @@ def _nothing(kind: str, funnel: Funnel) -> str:
 def why_lost(funnel: Funnel) -> str:
     """Return `135 (a critic gave it less than the threshold), 22 (...)`, empty where nothing was lost."""
     most = sorted(funnel.losses, key=lambda lost: -lost.n)[:MOST]
-    told = [f"{lost.n:,} ({lost.words})" for lost in most]
+    reasons = [f"{lost.n:,} ({lost.words})" for lost in most]
     n_others = n_lost(funnel) - sum(lost.n for lost in most)
-    return ", ".join([*told, *([f"{n_others:,} (other reasons)"] if n_others else [])])
+    return ", ".join([*reasons, *([f"{n_others:,} (other reasons)"] if n_others else [])])
 
 
 def _short(noun: str, funnel: Funnel) -> list[str]:
@@ -126,7 +126,7 @@ def _short(noun: str, funnel: Funnel) -> list[str]:
 def _critics(declared: BuildSection, critics: Sequence[CriticVerdict]) -> list[str]:
     if not declared.critics:
         return ["No critic read the questions: only the checks without a model vouch for them."]
-    if all(one.grade is None for one in critics):
+    if all(critic.grade is None for critic in critics):
         return [
             "The critics were not measured on planted defects, so nobody knows whether they tell good "
             "questions from bad ones."
@@ -139,17 +139,18 @@ def _doubted(critics: Sequence[CriticVerdict]) -> list[str]:
 
     Where all together are good, one of them that was tried on too few defects is not spoken of.
     """
-    good = any(one.critic == FILTER and one.grade == "good" for one in critics)
-    told = []
-    for one in critics:
+    good = any(verdict.critic == FILTER and verdict.grade == "good" for verdict in critics)
+    doubts = []
+    for verdict in critics:
         useless = (
-            one.measured.n_caught * one.measured.n_sound <= one.measured.n_rejected * one.measured.n_defects
+            verdict.measured.n_caught * verdict.measured.n_sound
+            <= verdict.measured.n_rejected * verdict.measured.n_defects
         )
-        if one.critic == FILTER and one.grade in ("partial", "chance"):
-            told.append(f"All critics together: {one.words}.")
-        elif one.critic != FILTER and one.grade == "chance" and (useless or not good):
-            told.append(f"The critic {one.critic}: {one.words}.")
-    return told
+        if verdict.critic == FILTER and verdict.grade in ("partial", "chance"):
+            doubts.append(f"All critics together: {verdict.words}.")
+        elif verdict.critic != FILTER and verdict.grade == "chance" and (useless or not good):
+            doubts.append(f"The critic {verdict.critic}: {verdict.words}.")
+    return doubts
 
 
 def _failed_calls(funnel: Funnel, *, often: bool) -> list[str]:
@@ -173,10 +174,10 @@ def _foreign(funnel: Funnel, *, often: bool) -> list[str]:
 
 
 def _covered(noun: str, funnel: Funnel, coverage: Coverage) -> list[str]:
-    told = []
+    cautions = []
     n_documents = funnel.n_documents - funnel.n_empty
     if coverage.n_covered < COVERED * n_documents:
-        told.append(
+        cautions.append(
             f"{coverage.n_covered:,} of {plural(n_documents, 'document')} with text are asked about: the set "
             "says nothing of the others."
         )
@@ -187,8 +188,8 @@ def _covered(noun: str, funnel: Funnel, coverage: Coverage) -> list[str]:
         and coverage.most[1] > ONE_GIVES * funnel.n_accepted
     ):
         name, n = coverage.most
-        told.append(f"{n:,} of {plural(funnel.n_accepted, noun)} are of one document, {name}.")
-    return told
+        cautions.append(f"{n:,} of {plural(funnel.n_accepted, noun)} are of one document, {name}.")
+    return cautions
 
 
 def _known(funnel: Funnel, known: ClosedBookRate | None) -> list[str]:
@@ -204,10 +205,10 @@ def _crowded(noun: str, coverage: Coverage) -> list[str]:
     positions = coverage.positions
     if positions.crowded is None:
         return []
-    place, n = FIFTH_WORDS[positions.crowded - 1], positions.fifths[positions.crowded - 1]
+    fifth, n = FIFTH_WORDS[positions.crowded - 1], positions.fifths[positions.crowded - 1]
     lost = " Text further down is hardly tested." if positions.crowded == 1 else ""
     return [
-        f"{100 * n / sum(positions.fifths):.0f} % of the {noun}s rest on {place} of their document, where "
+        f"{100 * n / sum(positions.fifths):.0f} % of the {noun}s rest on {fifth} of their document, where "
         f"{100 / FIFTHS:.0f} % would be even.{lost}"
     ]
 
@@ -230,9 +231,9 @@ def _n_false(coverage: Coverage) -> int:
 def _few(noun: str, funnel: Funnel) -> list[str]:
     if funnel.n_accepted >= FEW:
         return []
-    one = funnel.n_accepted == 1
+    single = funnel.n_accepted == 1
     points = 100 * 1.96 * math.sqrt(0.25 / funnel.n_accepted)
     return [
-        f"{plural(funnel.n_accepted, noun)} {'is' if one else 'are'} few: a share of one half measured on "
-        f"{'it' if one else 'them'} is uncertain by some {min(50, points):.0f} points either way."
+        f"{plural(funnel.n_accepted, noun)} {'is' if single else 'are'} few: a share of one half measured on "
+        f"{'it' if single else 'them'} is uncertain by some {min(50, points):.0f} points either way."
     ]

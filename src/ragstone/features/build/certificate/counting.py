@@ -24,7 +24,7 @@ from ragstone.kernel.version import __version__
 
 def certify(built: Built) -> Certificate:
     """Return the certificate of a build; one without questions, or without documents, has one as well."""
-    passages = [[one.document_id, one.start, one.end, one.text] for one in built.passages]
+    passages = [[passage.document_id, passage.start, passage.end, passage.text] for passage in built.passages]
     uncounted = Certificate(
         kind=built.kind,
         version=__version__,
@@ -53,7 +53,7 @@ def recount(certificate: Certificate, candidates: Sequence[Candidate]) -> Certif
 
     What the build asked, what it cost, and what it found out about its critics stays.
     """
-    accepted = [one for one in candidates if one.loss is None]
+    accepted = [candidate for candidate in candidates if candidate.loss is None]
     funnel = msgspec.structs.replace(
         certificate.funnel,
         n_written=len(candidates),
@@ -63,7 +63,7 @@ def recount(certificate: Certificate, candidates: Sequence[Candidate]) -> Certif
     )
     coverage, known = coverage_of(candidates), closed_book_rate(candidates)
     kind, declared = certificate.kind, certificate.declared
-    questions_digest, question_digests = digests_of(one.question for one in accepted)
+    questions_digest, question_digests = digests_of(candidate.question for candidate in accepted)
     repeats = n_of(funnel, "duplicate", "near_duplicate")
     return msgspec.structs.replace(
         certificate,

@@ -16,18 +16,24 @@ CROWDED = 1.5  # times its even share that a fifth surely holds, if it is called
 
 def coverage_of(candidates: Sequence[Candidate]) -> Coverage:
     """Return what the accepted ones of the candidates cover."""
-    accepted = [one for one in candidates if one.loss is None]
-    per_document = Counter(name for one in accepted for name in documents_of(one))
-    found = Counter(str((one.question.metadata or {}).get("evidence_found", "")) for one in accepted)
-    answers = [references(one.question)[:1] for one in accepted if one.question.kind != "true_false"]
+    accepted = [candidate for candidate in candidates if candidate.loss is None]
+    per_document = Counter(name for candidate in accepted for name in documents_of(candidate))
+    matches = Counter(
+        str((candidate.question.metadata or {}).get("evidence_found", "")) for candidate in accepted
+    )
+    answers = [
+        references(candidate.question)[:1]
+        for candidate in accepted
+        if candidate.question.kind != "true_false"
+    ]
     return Coverage(
         n_covered=len(per_document),
         per_document=five_of(per_document.values()),
         most=min(per_document.items(), key=lambda pair: (-pair[1], pair[0])) if per_document else None,
         groups=_groups(candidates),
         positions=_positions(accepted),
-        found={name: found[name] for name in ("exact", "spaced", "fuzzy") if found[name]},
-        question_lengths=five_of(len(tokenize(one.question.question)) for one in accepted),
+        found={name: matches[name] for name in ("exact", "spaced", "fuzzy") if matches[name]},
+        question_lengths=five_of(len(tokenize(candidate.question.question)) for candidate in accepted),
         answer_lengths=five_of(len(tokenize(texts[0])) for texts in answers if texts),
     )
 
@@ -43,28 +49,28 @@ def documents_of(candidate: Candidate) -> list[str]:
 
 def five_of(values: Iterable[float]) -> Five | None:
     """Return least, quartiles (linear between the values) and greatest; None of no values."""
-    given = sorted(values)
-    if not given:
+    numbers = sorted(values)
+    if not numbers:
         return None
-    lower, middle, upper = quantiles(given, n=4, method="inclusive") if len(given) > 1 else given * 3
+    lower, middle, upper = quantiles(numbers, n=4, method="inclusive") if len(numbers) > 1 else numbers * 3
     return Five(
-        n=len(given),
-        least=given[0],
+        n=len(numbers),
+        least=numbers[0],
         lower=lower,
-        middle=float(median(given)) if len(given) > 1 else middle,
+        middle=float(median(numbers)) if len(numbers) > 1 else middle,
         upper=upper,
-        greatest=given[-1],
+        greatest=numbers[-1],
     )
 
 
 def _groups(candidates: Sequence[Candidate]) -> dict[str, list[Group]]:
     written: dict[str, Counter[str]] = {}
     accepted: dict[str, Counter[str]] = {}
-    for one in candidates:
-        for by, value in _values(one).items():
+    for candidate in candidates:
+        for by, value in _values(candidate).items():
             if value:
                 written.setdefault(by, Counter())[value] += 1
-                accepted.setdefault(by, Counter())[value] += one.loss is None
+                accepted.setdefault(by, Counter())[value] += candidate.loss is None
     return {
         by: [
             Group(value=value, n_accepted=accepted[by][value], n_written=written[by][value])
@@ -95,9 +101,9 @@ def _values(candidate: Candidate) -> dict[str, str | None]:
 
 def _positions(accepted: Sequence[Candidate]) -> Positions:
     fifths, n_whole = [0] * FIFTHS, 0
-    for one in accepted:
-        lengths = {passage.document_id: passage.document_length for passage in one.passages}
-        for span in one.question.evidence or []:
+    for candidate in accepted:
+        lengths = {passage.document_id: passage.document_length for passage in candidate.passages}
+        for span in candidate.question.evidence or []:
             room = lengths.get(span.document_id, 0) - (span.end - span.start)
             if room > 0:
                 # The start, of all places where it could start: even if the evidence stood anywhere.

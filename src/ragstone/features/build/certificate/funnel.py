@@ -23,18 +23,20 @@ from ragstone.kernel.statistics import Estimate, difference_interval, wilson_int
 
 def closed_book_rate(candidates: Sequence[Candidate]) -> ClosedBookRate | None:
     """Return the rate over the candidates that were asked, None where none was."""
-    told = [(one, (one.question.tags or {}).get("closed_book")) for one in candidates]
-    known = [one for one, said in told if said == "known"]
-    n_asked = len(known) + sum(said == "unknown" for _, said in told)
-    n_failed = sum(said is None and "closed_book" in (one.question.metadata or {}) for one, said in told)
+    tagged = [(candidate, (candidate.question.tags or {}).get("closed_book")) for candidate in candidates]
+    known = [candidate for candidate, tag in tagged if tag == "known"]
+    n_asked = len(known) + sum(tag == "unknown" for _, tag in tagged)
+    n_failed = sum(
+        tag is None and "closed_book" in (candidate.question.metadata or {}) for candidate, tag in tagged
+    )
     if not n_asked + n_failed:
         return None
     return ClosedBookRate(
         n_asked=n_asked,
         n_known=len(known),
-        n_guessable=sum(_note(one).get("guessable") is True for one in known),
+        n_guessable=sum(_note(candidate).get("guessable") is True for candidate in known),
         n_failed=n_failed,
-        n_accepted_known=sum(one.loss is None for one in known),
+        n_accepted_known=sum(candidate.loss is None for candidate in known),
         rate=share_of(len(known), n_asked),
     )
 
@@ -51,19 +53,19 @@ SCALE = (1, 2, 3, 4, 5)
 
 def verdicts_of(measured: Sequence[CriticMeasured]) -> list[CriticVerdict]:
     """Return a verdict on each critic, that on all of them together first; none where none was planted."""
-    overall = {one.critic: one for one in measured if one.kind is None}
+    overall = {row.critic: row for row in measured if row.kind is None}
     return [
-        _verdict(overall[name], [one for one in measured if one.critic == name and one.kind is not None])
+        _verdict(overall[name], [row for row in measured if row.critic == name and row.kind is not None])
         for name in sorted(overall, key=lambda name: name != FILTER)
     ]
 
 
 def scores_of(candidates: Sequence[Candidate], threshold: int) -> list[CriticScores]:
     """Return the distribution of each critic's scores, over all candidates that have one."""
-    found: dict[str, Counter[int]] = {}
-    for one in candidates:
-        for critic, score in (one.question.scores or {}).items():
-            found.setdefault(critic, Counter())[round(score)] += 1
+    by_critic: dict[str, Counter[int]] = {}
+    for candidate in candidates:
+        for critic, score in (candidate.question.scores or {}).items():
+            by_critic.setdefault(critic, Counter())[round(score)] += 1
     return [
         CriticScores(
             critic=critic,
@@ -71,7 +73,7 @@ def scores_of(candidates: Sequence[Candidate], threshold: int) -> list[CriticSco
             n=counts.total(),
             n_below=sum(n for grade, n in counts.items() if grade < threshold),
         )
-        for critic, counts in found.items()
+        for critic, counts in by_critic.items()
     ]
 
 
@@ -95,13 +97,13 @@ def _verdict(measured: CriticMeasured, kinds: list[CriticMeasured]) -> CriticVer
     )
 
 
-def _grade(one: CriticMeasured, kinds: Sequence[CriticMeasured]) -> Grade | None:
-    if not one.n_defects or not one.n_sound:
+def _grade(row: CriticMeasured, kinds: Sequence[CriticMeasured]) -> Grade | None:
+    if not row.n_defects or not row.n_sound:
         return None
     shared_out = 1 - 0.05 / max(1, len(kinds))
-    if not (_better(one, one, 0.95) or any(_better(kind, one, shared_out) for kind in kinds)):
+    if not (_better(row, row, 0.95) or any(_better(kind, row, shared_out) for kind in kinds)):
         return "chance"
-    caught, rejected = one.n_caught / one.n_defects, one.n_rejected / one.n_sound
+    caught, rejected = row.n_caught / row.n_defects, row.n_rejected / row.n_sound
     return "good" if caught >= CATCHES and rejected <= REJECTS else "partial"
 
 
@@ -113,18 +115,18 @@ def _better(on: CriticMeasured, sound: CriticMeasured, level: float) -> bool:
     return difference_interval(caught, rejected, level)[0] > 0
 
 
-def _words(one: CriticMeasured, kinds: list[CriticMeasured], grade: Grade | None) -> str:
+def _words(row: CriticMeasured, kinds: list[CriticMeasured], grade: Grade | None) -> str:
     if grade is None:
         return "measured on no defect, or on no sound question: nobody knows"
     counts = (
-        f"catches {one.n_caught} of {one.n_defects} planted defects and rejects {one.n_rejected} of "
-        f"{one.n_sound} sound questions"
+        f"catches {row.n_caught} of {row.n_defects} planted defects and rejects {row.n_rejected} of "
+        f"{row.n_sound} sound questions"
     )
     missed = [kind for kind in kinds if kind.n_defects and kind.n_caught / kind.n_defects < 0.5]
     if grade == "chance":
-        caught, rejected = one.n_caught / one.n_defects, one.n_rejected / one.n_sound
-        told = "no better than chance" if caught <= rejected else "not shown to be better than chance"
-        return f"{told}: {counts}"
+        caught, rejected = row.n_caught / row.n_defects, row.n_rejected / row.n_sound
+        verdict = "no better than chance" if caught <= rejected else "not shown to be better than chance"
+        return f"{verdict}: {counts}"
     if not missed:
         return counts
     names = ", ".join(
@@ -140,7 +142,7 @@ EXAMPLES = 3  # of each reason
 
 def funnel_of(built: Built) -> Funnel:
     """Return the funnel of a build."""
-    accepted = [one for one in built.candidates if one.loss is None]
+    accepted = [candidate for candidate in built.candidates if candidate.loss is None]
     statuses = Counter(map(_status, built.failed))
     wanted = built.declared.count
     return Funnel(
@@ -172,7 +174,7 @@ def spread(items: Sequence[ItemT], n: int) -> list[ItemT]:
     """Return at most n of the items, evenly from first to last."""
     if len(items) <= n:
         return list(items)
-    return [items[place * len(items) // n] for place in range(n)]
+    return [items[at * len(items) // n] for at in range(n)]
 
 
 def n_short(wanted: int | None, accepted: Sequence[Candidate]) -> int:
@@ -183,13 +185,13 @@ def n_short(wanted: int | None, accepted: Sequence[Candidate]) -> int:
 
 def losses_of(candidates: Sequence[Candidate]) -> list[Lost]:
     """Return the losses of candidates by reason, in the order of REASONS."""
-    found: dict[str, list[DroppedExample]] = {reason: [] for reason in REASONS}
-    for one in candidates:
-        if one.loss:
+    by_reason: dict[str, list[DroppedExample]] = {reason: [] for reason in REASONS}
+    for candidate in candidates:
+        if candidate.loss:
             example = DroppedExample(
-                id=one.question.id, question=one.question.question, detail=one.loss.detail
+                id=candidate.question.id, question=candidate.question.question, detail=candidate.loss.detail
             )
-            found[one.loss.reason].append(example)
+            by_reason[candidate.loss.reason].append(example)
     return [
         Lost(
             reason=reason,
@@ -198,7 +200,7 @@ def losses_of(candidates: Sequence[Candidate]) -> list[Lost]:
             n=len(examples),
             examples=spread(examples, EXAMPLES),
         )
-        for reason, examples in found.items()
+        for reason, examples in by_reason.items()
         if examples
     ]
 

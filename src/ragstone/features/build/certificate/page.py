@@ -194,7 +194,7 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
 def certified_blocks(certified: Certified) -> list[Block]:
     """Return the section of a run's report on the certificate of its questions."""
     certificate = certified.certificate
-    said = fitting(certified.fit, certificate)
+    misfit = fitting(certified.fit, certificate)
     source = f"From {CERTIFICATE}; {CERTIFICATE_PAGE} beside the {noun_of(certificate.kind)}s shows every one"
     critics = [Heading("Its critics, measured on planted defects", level=3), _critic_table(certificate)]
     known: list[Block] = [
@@ -207,7 +207,7 @@ def certified_blocks(certified: Certified) -> list[Block]:
     ]
     return [
         Heading("Evaluation set", anchor="set"),
-        *([Paragraph(said, tone="warn")] if said else []),
+        *([Paragraph(misfit, tone="warn")] if misfit else []),
         *(known if certified.fit.n_certified else []),
     ]
 
@@ -215,7 +215,7 @@ def certified_blocks(certified: Certified) -> list[Block]:
 def certificate_dots(certificate: Certificate) -> list[Block]:
     """Return how many questions were left after each step, as the chart of a notebook."""
     dots = [Dot(name=bar.label, value=bar.n) for bar in bars(certificate)]
-    most = max((one.value for one in dots), default=0.0)
+    most = max((dot.value for dot in dots), default=0.0)
     return [Dots(title="Questions left after each step", dots=dots, ends=(0.0, most or 1.0))]
 
 
@@ -267,8 +267,8 @@ def _lost(certificate: Certificate) -> list[Block]:
             [
                 Listing(
                     [
-                        (one.question or "(empty)") + (f" · {one.detail}" if one.detail else "")
-                        for one in lost.examples
+                        (example.question or "(empty)") + (f" · {example.detail}" if example.detail else "")
+                        for example in lost.examples
                     ]
                 )
             ],
@@ -327,17 +327,21 @@ def _critics(certificate: Certificate) -> list[Block]:
 
 
 def _critic_table(certificate: Certificate) -> Table:
-    def said(one: CriticVerdict) -> Cell:
-        failed = f"; {count(one.measured.n_failed)} without a usable score" if one.measured.n_failed else ""
-        grade = GRADES[one.grade] if one.grade else "not measured"
-        return Cell(grade, one.words + failed, TONES.get(one.grade, ""))
+    def verdict_cell(verdict: CriticVerdict) -> Cell:
+        failed = (
+            f"; {count(verdict.measured.n_failed)} without a usable score"
+            if verdict.measured.n_failed
+            else ""
+        )
+        grade = GRADES[verdict.grade] if verdict.grade else "not measured"
+        return Cell(grade, verdict.words + failed, TONES.get(verdict.grade, ""))
 
     columns: list[Made[CriticVerdict]] = [
-        (Column("Critic", text=True), lambda one: _critic(one.critic)),
-        (Column("Verdict", text=True), said),
-        (Column("Recall", ends=(0, 1)), lambda one: _measured(one.measured.recall)),
-        ("Precision", lambda one: _measured(one.measured.precision)),
-        ("Sound ones rejected", lambda one: _measured(one.rejection)),
+        (Column("Critic", text=True), lambda verdict: _critic(verdict.critic)),
+        (Column("Verdict", text=True), verdict_cell),
+        (Column("Recall", ends=(0, 1)), lambda verdict: _measured(verdict.measured.recall)),
+        ("Precision", lambda verdict: _measured(verdict.measured.precision)),
+        ("Sound ones rejected", lambda verdict: _measured(verdict.rejection)),
     ]
     return table_of("Critics on planted defects", certificate.critics, columns, kind="wide critics")
 
@@ -346,25 +350,26 @@ def _critic(name: str) -> str:
     return "all critics together" if name == FILTER else name
 
 
-def _measured(found: Estimate | None) -> Cell:
+def _measured(estimate: Estimate | None) -> Cell:
     """Return a share with its interval, a dash where it is undefined."""
-    return Cell(number(found.value), interval(found), "strong", at=found) if found else Cell("–")
+    return Cell(number(estimate.value), interval(estimate), "strong", at=estimate) if estimate else Cell("–")
 
 
 def _kind_table(certificate: Certificate, kinds: Sequence[str]) -> Table:
     """Return how many defects of each kind each critic caught; not every critic is made for each."""
 
     def caught(verdict: CriticVerdict, name: str) -> Cell:
-        kind = next((one for one in verdict.kinds if one.kind == name), None)
+        kind = next((measured for measured in verdict.kinds if measured.kind == name), None)
         if kind is None:
             return Cell("–", tone="muted")
         often = bool(kind.n_defects) and kind.n_caught * 2 >= kind.n_defects
-        words = f"{count(kind.n_caught)} of {count(kind.n_defects)}"
-        return Cell(words, interval(kind.recall) if kind.recall else "", "open" if often else "")
+        text = f"{count(kind.n_caught)} of {count(kind.n_defects)}"
+        return Cell(text, interval(kind.recall) if kind.recall else "", "open" if often else "")
 
     columns = [Column("", text=True), *(Column(kind.replace("_", " ")) for kind in kinds)]
     rows: list[Row] = [
-        [_critic(one.critic), *(caught(one, kind) for kind in kinds)] for one in certificate.critics
+        [_critic(verdict.critic), *(caught(verdict, kind) for kind in kinds)]
+        for verdict in certificate.critics
     ]
     return Table(columns, rows, "Kinds of defects", "Caught of each kind of defect", "matrix kinds")
 
@@ -395,23 +400,27 @@ def _covered(certificate: Certificate, noun: str) -> list[Block]:
     """Return of how many documents the set is, how long its texts are, and which groups it has."""
     coverage, funnel = certificate.coverage, certificate.funnel
     most = coverage.most
-    found = ", ".join(f"{count(n)} {FOUND[name]}" for name, n in coverage.found.items())
+    how_found = ", ".join(f"{count(n)} {FOUND[name]}" for name, n in coverage.found.items())
     repeats = certificate.near_duplicates
-    said = {
+    pairs = {
         "documents": f"{count(coverage.n_covered)} of {count(funnel.n_documents - funnel.n_empty)} with text",
         f"{noun}s of such a document": coverage.per_document and five(coverage.per_document),
         "most are of": f"{most[0]}: {count(most[1])}" if most and most[1] > 1 else "",
         f"length of the {noun}s": coverage.question_lengths and f"{five(coverage.question_lengths)} words",
         "length of the answers": coverage.answer_lengths and f"{five(coverage.answer_lengths)} words",
-        "evidence found": found,
+        "evidence found": how_found,
         "repeats among what was written": repeats and percent(repeats.value),
         "known without a document": asked_closed_book(certificate),
-        **{GROUPED[by].lower(): one[0].value for by, one in coverage.groups.items() if len(one) == 1},
+        **{
+            GROUPED[by].lower(): several[0].value
+            for by, several in coverage.groups.items()
+            if len(several) == 1
+        },
     }
     groups = [_group_table(certificate, by) for by, several in coverage.groups.items() if len(several) > 1]
     return [
         Heading("What it covers", anchor="covers"),
-        Pairs([(name, words) for name, words in said.items() if words]),
+        Pairs([(name, text) for name, text in pairs.items() if text]),
         Paragraph(MIDDLE, tone="muted"),
         SurfacePart([*groups, *_positions(certificate)], kind="tables"),
     ]
@@ -459,12 +468,12 @@ def _covered_briefly(certificate: Certificate) -> list[Block]:
     coverage, closed_book = certificate.coverage, asked_closed_book(certificate)
     rows: list[Row] = [["  of a document", five(coverage.per_document)]] if coverage.per_document else []
     for by, groups in coverage.groups.items():
-        shown = [f"{group.value} {accepted(group)}" for group in groups[:SHOWN_VALUES]]
+        values = [f"{group.value} {accepted(group)}" for group in groups[:SHOWN_VALUES]]
         more = [f"and {count(len(groups) - SHOWN_VALUES)} more"] if len(groups) > SHOWN_VALUES else []
-        rows.append([f"  {GROUPED[by].casefold()}", ", ".join([*shown, *more])])
+        rows.append([f"  {GROUPED[by].casefold()}", ", ".join([*values, *more])])
     rows += [["  known without a document", closed_book]] if closed_book else []
     if not rows:
         return []
-    told = "What it covers (accepted of written)"
+    title = "What it covers (accepted of written)"
     columns = [Column("", text=True), Column("", text=True)]
-    return [Heading(told, level=3, where="terminal"), Table(columns, rows, told, where="terminal")]
+    return [Heading(title, level=3, where="terminal"), Table(columns, rows, title, where="terminal")]

@@ -71,12 +71,12 @@ class Embedded(msgspec.Struct, frozen=True, kw_only=True):
 
 def embed_candidates(candidates: Sequence[Candidate], threshold: int) -> Embedded:
     """Return the candidates as the page embeds them; of many, so many, from first to last document."""
-    shown = _chosen(candidates)
+    chosen = _chosen(candidates)
     passages: dict[Source, int] = {}
-    details = [_detail(one, passages) for one in shown]
+    details = [_detail(candidate, passages) for candidate in chosen]
     index = {
-        "lines": [_line(one) for one in shown],
-        "reasons": {reason: words for reason, (_step, words) in REASONS.items()},
+        "lines": [_line(candidate) for candidate in chosen],
+        "reasons": {reason: text for reason, (_step, text) in REASONS.items()},
         "threshold": threshold,
         "details_a_block": DETAILS_A_BLOCK,
     }
@@ -87,26 +87,26 @@ def embed_candidates(candidates: Sequence[Candidate], threshold: int) -> Embedde
         ],
         passages=script_json(
             [
-                PassageShown(document=one.document_id, text=one.text[:LONGEST], title=one.title)
-                for one in passages
+                PassageShown(document=passage.document_id, text=passage.text[:LONGEST], title=passage.title)
+                for passage in passages
             ]
         ),
-        n_accepted=sum(one.loss is None for one in shown),
-        n_lost=sum(one.loss is not None for one in shown),
+        n_accepted=sum(candidate.loss is None for candidate in chosen),
+        n_lost=sum(candidate.loss is not None for candidate in chosen),
     )
 
 
 def _chosen(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return those that are shown, in their order."""
     places: dict[str, list[int]] = {}
-    for place, one in enumerate(candidates):
-        places.setdefault(one.loss.reason if one.loss else "", []).append(place)
-    kept = [
-        place
-        for reason, found in places.items()
-        for place in spread(found, MOST_LOST if reason else MOST_ACCEPTED)
+    for at, candidate in enumerate(candidates):
+        places.setdefault(candidate.loss.reason if candidate.loss else "", []).append(at)
+    chosen = [
+        at
+        for reason, numbers in places.items()
+        for at in spread(numbers, MOST_LOST if reason else MOST_ACCEPTED)
     ]
-    return [candidates[place] for place in sorted(kept)]
+    return [candidates[at] for at in sorted(chosen)]
 
 
 def _line(candidate: Candidate) -> CertificateLine:
@@ -125,7 +125,7 @@ def _line(candidate: Candidate) -> CertificateLine:
 def _detail(candidate: Candidate, passages: dict[Source, int]) -> CertificateDetail:
     question, metadata = candidate.question, candidate.question.metadata or {}
     rationales = metadata.get("rationales")
-    found = metadata.get("evidence_found")
+    how = metadata.get("evidence_found")
     return CertificateDetail(
         references=references(question),
         passages=[
@@ -136,7 +136,7 @@ def _detail(candidate: Candidate, passages: dict[Source, int]) -> CertificateDet
         tags=question.tags or {},
         notes=_strings({name: value for name, value in metadata.items() if name not in NOT_NOTES}),
         answerable=question.answerable,
-        found=found if isinstance(found, str) else None,
+        found=how if isinstance(how, str) else None,
         detail=candidate.loss.detail if candidate.loss else None,
     )
 

@@ -85,8 +85,8 @@ def what_was_lost(certificate: Certificate) -> str:
     funnel = certificate.funnel
     n = n_lost(funnel)
     wanted = f"Asked for {count(funnel.n_wanted)}, tried" if funnel.n_wanted else "Tried"
-    told = f"{wanted} {count(funnel.n_asked)}: {count(funnel.n_written)} written, {count(n)} lost"
-    return told + (f". Lost: {why_lost(funnel)}." if n else ".")
+    text = f"{wanted} {count(funnel.n_asked)}: {count(funnel.n_written)} written, {count(n)} lost"
+    return text + (f". Lost: {why_lost(funnel)}." if n else ".")
 
 
 def trust_question(certificate: Certificate) -> str:
@@ -115,8 +115,8 @@ def leading(certificate: Certificate) -> CriticVerdict | None:
 
 def kinds_of(certificate: Certificate) -> list[str]:
     """Return the kinds of defect that any critic was measured on; not every critic is made for each."""
-    found = (kind.kind for verdict in certificate.critics for kind in verdict.kinds)
-    return list(dict.fromkeys(kind for kind in found if kind))
+    kinds = (kind.kind for verdict in certificate.critics for kind in verdict.kinds)
+    return list(dict.fromkeys(kind for kind in kinds if kind))
 
 
 def next_steps(certificate: Certificate) -> list[str]:
@@ -166,12 +166,12 @@ def bars(certificate: Certificate) -> list[Bar]:
     funnel = certificate.funnel
     left = funnel.n_written
     lines = [Bar("tried", funnel.n_asked, 0), Bar("written", left, max(0, funnel.n_asked - left))]
-    for step, words in STEPS.items():
+    for step, label in STEPS.items():
         n = n_lost(funnel, step)
         if n:
             left -= n
-            told = WRITTEN_FACTS if (step, certificate.kind) == ("write", "facts") else words
-            lines.append(Bar(told, left, n))
+            text = WRITTEN_FACTS if (step, certificate.kind) == ("write", "facts") else label
+            lines.append(Bar(text, left, n))
     return [*lines, Bar("accepted", left, 0)]
 
 
@@ -251,12 +251,12 @@ def told_declared(certificate: Certificate) -> list[tuple[str, str]]:
     """Return what was declared of the set, as (name, value), without what was not asked for."""
     declared = certificate.declared
     if certificate.kind == "facts":
-        told = {
+        pairs = {
             "a fact more from": ", ".join(count(n) for n in declared.facts.lengths) + " characters on",
             "made false by": ", ".join(declared.facts.falsify),
         }
-        return [(name, value) for name, value in told.items() if value]
-    told = {
+        return [(name, value) for name, value in pairs.items() if value]
+    pairs = {
         "for": declared.audience,
         "styles": ", ".join(declared.styles),
         "levels": ", ".join(declared.levels),
@@ -273,7 +273,7 @@ def told_declared(certificate: Certificate) -> list[tuple[str, str]]:
         "set apart for the test": percent(declared.test_share) if declared.test_share else "",
         "longest passage": f"{count(declared.passage)} characters",
     }
-    return [(name, value) for name, value in told.items() if value]
+    return [(name, value) for name, value in pairs.items() if value]
 
 
 def review_sentences(numbers: ReviewNumbers) -> list[str]:
@@ -292,49 +292,51 @@ def review_sentences(numbers: ReviewNumbers) -> list[str]:
 def _decided(numbers: ReviewNumbers) -> str:
     n_decided = numbers.n - numbers.n_undecided
     counts = {"accepted": numbers.n_accepted, "edited": numbers.n_edited, "rejected": numbers.n_rejected}
-    told = ", ".join(f"{count(n)} {what}" for what, n in counts.items())
+    text = ", ".join(f"{count(n)} {what}" for what, n in counts.items())
     rescued = f"; {count(numbers.n_rescued)} of those kept had been lost" if numbers.n_rescued else ""
     of = f"{count(n_decided)} of {plural(numbers.n, 'question')}"
-    return f"{people(len(numbers.people))} decided on {of}: {told}{rescued}."
+    return f"{people(len(numbers.people))} decided on {of}: {text}{rescued}."
 
 
 def _left(numbers: ReviewNumbers) -> list[str]:
-    said = []
+    sentences = []
     if numbers.n_moved:
-        said.append(f"The evidence of {count(numbers.n_moved)} was found elsewhere in its document.")
+        sentences.append(f"The evidence of {count(numbers.n_moved)} was found elsewhere in its document.")
     if numbers.n_look:
-        said.append(
+        sentences.append(
             f"{plural(numbers.n_look, 'question')} must be looked at again: text or document have changed "
             "since they were decided on. `metadata.review.look` says what."
         )
-    return said
+    return sentences
 
 
 def _critics(numbers: ReviewNumbers) -> list[str]:
     together = next(iter(numbers.critics), None)
     if together is None:
         return []
-    said = [*_passed(together), *_failed(together)]
+    sentences = [*_passed(together), *_failed(together)]
     if numbers.n_undecided:
-        said.append("These shares hold for the whole set if people looked at a random part of it.")
-    return said
+        sentences.append("These shares hold for the whole set if people looked at a random part of it.")
+    return sentences
 
 
-def _passed(one: CriticAgreement) -> list[str]:
-    if one.precision is None:
+def _passed(critic: CriticAgreement) -> list[str]:
+    if critic.precision is None:
         return []
-    mended = one.n_passed_kept - one.n_passed_as_it_was
-    kept = f"; {count(mended)} more were kept after a correction" if mended else ""
+    mended = critic.n_passed_kept - critic.n_passed_as_it_was
+    more = f"; {count(mended)} more were kept after a correction" if mended else ""
     return [
-        f"Of {count(one.n_passed)} that passed the critics, people found {count(one.n_passed_as_it_was)} "
-        f"right as they were ({number(one.precision.value)}, 95 % interval {interval(one.precision)}){kept}."
+        f"Of {count(critic.n_passed)} that passed the critics, people found "
+        f"{count(critic.n_passed_as_it_was)} right as they were ({number(critic.precision.value)}, "
+        f"95 % interval {interval(critic.precision)}){more}."
     ]
 
 
-def _failed(one: CriticAgreement) -> list[str]:
-    if one.missed is None:
+def _failed(critic: CriticAgreement) -> list[str]:
+    if critic.missed is None:
         return []
     return [
-        f"Of {count(one.n_failed)} that the critics rejected, people found {count(one.n_failed_as_it_was)} "
-        f"right as they were ({number(one.missed.value)}, 95 % interval {interval(one.missed)})."
+        f"Of {count(critic.n_failed)} that the critics rejected, people found "
+        f"{count(critic.n_failed_as_it_was)} right as they were ({number(critic.missed.value)}, "
+        f"95 % interval {interval(critic.missed)})."
     ]

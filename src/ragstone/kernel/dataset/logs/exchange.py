@@ -61,26 +61,26 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
     """
     row = {str(name).strip().casefold(): value for name, value in raw.items()}
     row |= {str(name): value for name, value in raw.items()}
-    asked, answered = said_in(row)
+    question, answer = said_in(row)
     if columns.question is not None:
-        asked = question_text(value_at(raw, columns.question))
-    elif asked is None:
-        asked = next((text for name in QUESTION_NAMES if (text := question_text(row.get(name)))), None)
-    if not asked:
+        question = question_text(value_at(raw, columns.question))
+    elif question is None:
+        question = next((text for name in QUESTION_NAMES if (text := question_text(row.get(name)))), None)
+    if not question:
         return None
     if columns.answer is not None:
-        answered = answer_text(value_at(raw, columns.answer))
-    elif answered is None:
-        answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
+        answer = answer_text(value_at(raw, columns.answer))
+    elif answer is None:
+        answer = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
     systems = accepted_names(Answer, "system")
     tags = {name: first_of(raw, (name, f"tags.{name}")) for name in columns.tags}  # rows of ours carry tags
     if MONTH in tags and tags[MONTH] is None:
         when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
         tags[MONTH] = None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
     return LoggedExchange(
-        question=asked,
+        question=question,
         id=next((str(row[name]) for name in LOG_ID if isinstance(row.get(name), str | int)), None),
-        answer=answered,
+        answer=answer,
         contexts=_contexts(row),
         system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
         reference=answer_text(value_at(raw, columns.reference)) if columns.reference else None,
@@ -97,8 +97,8 @@ def seconds_of(value: object) -> float | None:
     """
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time(), UTC)
-    found = seconds_at(value.strip() if isinstance(value, str) else value)
-    return found if found is not None and _EARLIEST <= found <= _LATEST else None
+    seconds = seconds_at(value.strip() if isinstance(value, str) else value)
+    return seconds if seconds is not None and _EARLIEST <= seconds <= _LATEST else None
 
 
 def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
@@ -111,11 +111,11 @@ def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: AN
 
 
 def _contexts(row: Mapping[str, Any]) -> list[Context] | None:
-    given = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
-    if given is None:
+    contexts = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
+    if contexts is None:
         return None
     try:
-        return msgspec.convert(as_contexts(given), list[Context] | None)
+        return msgspec.convert(as_contexts(contexts), list[Context] | None)
     except (TypeError, ValueError):  # of a form that nobody knows: an answer without its contexts
         return None
 
@@ -158,7 +158,7 @@ def as_quality(value: object) -> float | None:
     """
     if isinstance(value, dict):
         names = ("score", "rating", "value", "thumbs", "stars", "type", "label")
-        return next((found for name in names if (found := as_quality(value.get(name))) is not None), None)
+        return next((quality for name in names if (quality := as_quality(value.get(name))) is not None), None)
     if isinstance(value, str):
         word = value.strip().casefold().removesuffix("\ufe0f")
         if word in _UP or word in _DOWN:

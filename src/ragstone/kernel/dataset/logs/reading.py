@@ -38,7 +38,9 @@ def log_files(sources: Iterable[Path | str]) -> list[Path]:
     files = []
     for source in map(Path, sources):
         if source.is_dir():
-            inside = [one for one in sorted(source.rglob("*")) if one.is_file() and _ending(one) in _known()]
+            inside = [
+                path for path in sorted(source.rglob("*")) if path.is_file() and _ending(path) in _known()
+            ]
             if not inside:
                 raise DataError(f"{source}: the folder holds no log. Logs are files of {_endings()}.")
             files += inside
@@ -145,5 +147,5 @@ def rows_of(source: Source) -> Iterator[tuple[LogLine | None, Row | str]]:
         for row in source:
             yield None, row if isinstance(row, Mapping) else f"expected a dict, got {type(row).__name__}"
         return
-    for path in log_files([one for one in source if isinstance(one, str | Path)]):
+    for path in log_files([file for file in source if isinstance(file, str | Path)]):
         yield from read_log(path)
