@@ -92,10 +92,8 @@ def test_a_number_may_be_written_in_another_way(text, translated):
 
 
 def test_a_number_that_is_another_is_missing():
-    assert missing_numbers("In 1914 there were 350 of 1,200.", "En 1941 había 350 de 1.300.") == [
-        "1914",
-        "1200",
-    ]
+    text, translated = "In 1914 there were 350 of 1,200.", "En 1941 había 350 de 1.300."
+    assert missing_numbers(text, translated) == ["1914", "1200"]
 
 
 def test_what_is_missing_is_named():

@@ -78,12 +78,11 @@ async def test_a_key_stands_in_the_request_or_is_sent_as_bearer(fake, monkeypatc
     assert fake.asked[1].headers["Authorization"] == "Bearer secret-key"
 
 
-async def test_a_key_with_a_line_break_is_told_and_not_shown(fake, monkeypatch):
+async def test_a_key_with_a_line_break_is_told_and_not_shown(fake, monkeypatch, says):
     monkeypatch.setenv("MY_KEY", "secret\nkey")
-    with pytest.raises(
-        ModelError, match="Write the key alone into the environment variable MY_KEY"
-    ) as failure:
+    with pytest.raises(ModelError) as failure:
         await ask(fake, api_key_env="MY_KEY")
+    says(failure.value)
     assert "secret" not in str(failure.value)
 
 

@@ -21,38 +21,20 @@ def test_nothing_is_said_where_there_is_nothing_to_say():
     assert (certificate.cautions, certificate.remarks) == ([], [])
 
 
-def test_what_is_said_of_the_ten():
+def test_what_is_said_of_the_ten(says):
     certificate = certify(ten())
-    assert [caution.partition(":")[0] for caution in certificate.cautions] == [
-        "4 of the 6 questions wanted, 2 short",
-        "2 calls gave nothing (1 unparsable, 1 timeout)",
-        "1 of 10 written were in another language than their document, and were rejected",
-        "The model answers 1 of 4 accepted questions without any document",
-        "4 questions are few",
-    ]
-    assert [remark.partition(":")[0] for remark in certificate.remarks] == [
-        "1 document has no text, and gave nothing.",
-        "1 document longer than 2,400 characters",
-        "The evidence of 1 accepted question is not quoted word for word",
-        "1 good question was left out",
-    ]
+    says([caution.partition(":")[0] for caution in certificate.cautions])
+    says([remark.partition(":")[0] for remark in certificate.remarks])
 
 
-def test_a_shortfall_tells_the_three_reasons_that_cost_most():
+def test_a_shortfall_tells_the_three_reasons_that_cost_most(says):
     [short, *_] = certify(ten()).cautions
-    assert short == (
-        "4 of the 6 questions wanted, 2 short: 12 were asked for and 10 written. Lost: 2 (a critic gave it "
-        "less than the threshold), 1 (the quoted evidence is not in the document), 1 (not in the "
-        "language of the document, twice), 2 (other reasons)."
-    )
+    says(short)
 
 
-def test_few_questions_say_how_uncertain_they_are():
+def test_few_questions_say_how_uncertain_they_are(says):
     # 1.96 times the root of 0.25 / 16 is 0.245.
-    assert certify(plain(16)).cautions == [
-        "16 questions are few: a share of one half measured on them is uncertain by some 24 points either "
-        "way."
-    ]
+    says(certify(plain(16)).cautions)
 
 
 @pytest.mark.parametrize(
@@ -75,29 +57,27 @@ def test_one_critic_that_is_only_partly_good_is_no_reason_for_doubt():
     assert certify(plain(30, critics=critics)).cautions == []
 
 
-def test_a_critic_tried_on_few_defects_is_no_reason_for_doubt_where_all_together_are_good():
+def test_a_critic_tried_on_few_defects_is_no_reason_for_doubt_where_all_together_are_good(says):
     together, few = measured("filter", None, (18, 20), (2, 20)), measured("relevance", None, (3, 5), (1, 5))
     assert certify(plain(30, critics=[together, few])).cautions == []
     [caution] = certify(plain(30, critics=[few])).cautions
-    assert caution.startswith("The critic relevance: not shown to be better than chance")
+    says(caution)
     useless = measured("relevance", None, (1, 5), (1, 5))
     [caution] = certify(plain(30, critics=[together, useless])).cautions
-    assert caution.startswith("The critic relevance: no better than chance")
+    says(caution)
 
 
-def test_no_critic_at_all_is_said():
+def test_no_critic_at_all_is_said(says):
     declared = msgspec.structs.replace(plain(1).declared, critics=[])
     [caution] = certify(plain(30, declared=declared, critics=[])).cautions
-    assert caution.startswith("No critic read the questions")
+    says(caution)
 
 
 @pytest.mark.parametrize(("n_asked", "where"), [(40, "cautions"), (41, "remarks")])
-def test_calls_that_fail_are_grave_from_one_in_twenty_on(n_asked, where):
+def test_calls_that_fail_are_grave_from_one_in_twenty_on(n_asked, where, says):
     certificate = certify(plain(30, failed=FAILED, n_asked=n_asked))
     told = msgspec.to_builtins(certificate)
-    assert told[where] == [
-        "2 calls gave nothing (1 unparsable, 1 timeout): what they were to ask is missing."
-    ]
+    says(told[where])
 
 
 @pytest.mark.parametrize(("n_lost", "where"), [(4, "cautions"), (3, "remarks")])
@@ -107,15 +87,15 @@ def test_another_language_is_grave_from_one_in_ten_on(n_lost, where):
     assert msgspec.to_builtins(certificate)[where][0].startswith(f"{n_lost} of {30 + n_lost} written were in")
 
 
-def test_documents_that_no_question_is_about():
+def test_documents_that_no_question_is_about(says):
     names = [f"d{n}" for n in range(1, 6)]
     assert certify(plain(30, document_ids=names[:4])).cautions == []
     [caution] = certify(plain(30, document_ids=names)).cautions
-    assert caution.startswith("2 of 5 documents with text are asked about")
+    says(caution)
     assert certify(plain(30, document_ids=names, empty=["d5"])).cautions == []
 
 
-def test_one_document_that_gives_too_much():
+def test_one_document_that_gives_too_much(says):
     rows = [
         msgspec.structs.replace(
             one,
@@ -128,12 +108,12 @@ def test_one_document_that_gives_too_much():
     names = [f"x{n}" for n in range(6)]
     [caution] = certify(plain(30, rows=rows, document_ids=names)).cautions
     # The first twelve, and every sixth of the other eighteen.
-    assert caution == "15 of 30 questions are of one document, x0."
+    says(caution)
     assert certify(plain(30, rows=rows, document_ids=names[:5])).cautions == []  # of few, one gives much
 
 
 @pytest.mark.parametrize(("n_known", "said"), [(6, True), (5, False)])
-def test_questions_that_the_model_knows(n_known, said):
+def test_questions_that_the_model_knows(n_known, said, says):
     rows = [
         msgspec.structs.replace(
             one, question=msgspec.structs.replace(one.question, tags=KNOWN if place < n_known else UNKNOWN)
@@ -141,18 +121,14 @@ def test_questions_that_the_model_knows(n_known, said):
         for place, one in enumerate(plain(30).candidates)
     ]
     cautions = certify(plain(30, rows=rows)).cautions
-    assert [caution.partition(":")[0] for caution in cautions] == (
-        [f"The model answers {n_known} of 30 accepted questions without any document"] if said else []
-    )
+    assert len(cautions) == said
+    says(cautions)
 
 
-def test_a_set_that_is_lost_in_the_head():
+def test_a_set_that_is_lost_in_the_head(says):
     rows = [candidate(f"d{1 + n % 2}#{n}", f"Q {n}?", span=(n % 9, n % 9 + 5)) for n in range(30)]
     [caution] = certify(plain(30, rows=rows)).cautions
-    assert caution == (
-        "100 % of the questions rest on the first fifth of their document, where 20 % would be even. Text "
-        "further down is hardly tested."
-    )
+    says(caution)
 
 
 def of_facts(n_true, n_false, **fields):
@@ -179,19 +155,19 @@ def test_true_and_false_facts_are_balanced(n_true, n_false, said):
     assert [caution.partition(" Read")[0] for caution in cautions] == ([said] if said else [])
 
 
-def test_facts_that_are_all_true_are_said_to_be():
+def test_facts_that_are_all_true_are_said_to_be(says):
     certificate = certify(of_facts(30, 0))
     assert certificate.cautions == []
-    assert certificate.remarks == ["Every fact is true: who agrees with everything is right on all of them."]
+    says(certificate.remarks)
 
 
-def test_a_number_of_facts_counts_the_true_ones():
+def test_a_number_of_facts_counts_the_true_ones(says):
     declared = msgspec.structs.replace(ten().declared, count=20)
     certificate = certify(of_facts(18, 18, declared=declared))
     assert certificate.funnel.n_short == 2
-    assert certificate.cautions[0].startswith("18 of the 20 true facts wanted, 2 short")
+    says(certificate.cautions[0])
     assert certify(of_facts(20, 20, declared=declared)).funnel.n_short == 0
 
 
-def test_facts_are_called_facts():
-    assert "3 facts are few" in certify(facts()).cautions[-1]
+def test_facts_are_called_facts(says):
+    says(certify(facts()).cautions[-1])

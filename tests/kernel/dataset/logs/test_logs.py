@@ -149,7 +149,8 @@ def test_rows_that_differ_in_case_personal_data_or_politeness_are_one_question()
 def test_ids_do_not_depend_on_order_case_or_what_is_masked():
     def ids(*texts):
         return {
-            one.text.casefold(): one.id for one in gather([{"q": text} for text in texts], Columns()).questions
+            one.text.casefold(): one.id
+            for one in gather([{"q": text} for text in texts], Columns()).questions
         }
 
     first, second = ids("What is maize?", "Mail a@b.org?"), ids("MAIL X@Y.ORG?", "what is Maize")
@@ -217,15 +218,17 @@ def test_a_file_that_is_no_log_says_what_to_do(tmp_path, name, content, said):
         gather([tmp_path / name], Columns())
 
 
-def test_a_column_that_is_nowhere_names_those_that_are():
-    with pytest.raises(DataError, match=r"no column 'feedback'. Its columns: q, thumbs"):
+def test_a_column_that_is_nowhere_names_those_that_are(says):
+    with pytest.raises(DataError) as error:
         gather([{"q": "What is maize?", "thumbs": 1}], Columns(quality="feedback"))
+    says(error.value)
 
 
-def test_sources_that_are_not_there_are_named(tmp_path):
+def test_sources_that_are_not_there_are_named(tmp_path, says):
     with pytest.raises(DataError, match="no such file"):
         log_files([tmp_path / "none.jsonl"])
     with pytest.raises(DataError, match="holds no log"):
         log_files([tmp_path])
-    with pytest.raises(DataError, match="no log was given"):
+    with pytest.raises(DataError) as error:
         log_files([])
+    says(error.value)
