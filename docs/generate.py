@@ -275,6 +275,8 @@ def _parameters(command: Callable[..., object]) -> Iterable[Parameter]:
     for name, parameter in inspect.signature(command).parameters.items():
         kind, told = get_args(hints[name])[:2]
         option = isinstance(told, OptionInfo)
+        if option and told.hidden:  # removed: it only says so
+            continue
         words = _value_word(kind)
         spelling = f"{', '.join(_names(told) or ['--' + name])} {words}".strip() if option else name.upper()
         yield Parameter(option, spelling, told.help or "The file to write.", _default_shown(parameter))
@@ -315,24 +317,23 @@ version; `--help` after a command prints its part of this page.
 
 # Where a name is defined -> the heading that it stands under, in the order of the page.
 HEADINGS = {
-    "stages": "Stages",
-    "flows": "Flows",
-    "console": "Progress",
-    "tables": "Files",
-    "corpus": "Corpus",
-    "dataset": "Evaluation sets",
-    "retrieval": "Retrieval",
-    "judging": "Judges",
-    "agreement": "How good the judge is",
-    "experiments": "Comparing",
-    "assistant": "The assistant",
-    "monitor": "Watching an application",
-    "report": "Runs and reports",
-    "statistics": "Statistics",
-    "llm": "Models",
-    "config": "Settings",
-    "records": "Rows",
-    "errors": "Errors",
+    "Stages": ("kernel.stages", *map("features.{}".format, ("answer", "judge", "retrieve", "tag", "sample"))),
+    "What a user does": ("features",),
+    "Progress": ("kernel.console",),
+    "Files": ("kernel.tables",),
+    "Corpus": ("kernel.corpus",),
+    "Evaluation sets": ("kernel.dataset",),
+    "Retrieval": ("kernel.retrieval",),
+    "Judges": ("kernel.judging",),
+    "How good the judge is": ("kernel.agreement",),
+    "The assistant": ("assistant",),
+    "Watching an application": ("features.watch",),
+    "Runs and reports": ("kernel.runs", "features.report"),
+    "Statistics": ("kernel.statistics",),
+    "Models": ("kernel.llm",),
+    "Settings": ("kernel.config",),
+    "Rows": ("kernel.records",),
+    "Errors": ("kernel.errors",),
 }
 OPENING = """\
 `import ragstone` gives the names below and opens, reads and calls nothing. The stages are functions from
@@ -354,22 +355,32 @@ for metric in ragstone.summarise(judgements):
 
 def python_page() -> str:
     """Return python.md: the public API from the docstrings of the names in __init__.pyi."""
-    by_room: dict[str, list[str]] = {room: [] for room in HEADINGS}
+    under: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     for room, name in public_names():
-        if room in by_room:
-            by_room[room].append(name)
+        heading = _heading_of(room)
+        if heading is not None:
+            under[heading].append(name)
     parts = [f"# The Python API\n\n{MADE}", OPENING]
-    for room, names in by_room.items():
-        parts.append(f"## {HEADINGS[room]}\n")
+    for heading, names in under.items():
+        parts.append(f"## {heading}\n")
         parts += [_entry(name) for name in sorted(names, key=lambda name: name[0].isupper())]
     return "\n".join(parts)
+
+
+def _heading_of(room: str) -> str | None:
+    """Return the heading that a room's names stand under: that of the room, else of the folder it is in."""
+    for place in (room, room.partition(".")[0]):
+        for heading, rooms in HEADINGS.items():
+            if place in rooms:
+                return heading
+    return None
 
 
 def public_names() -> list[tuple[str, str]]:
     """Return (room, name) of everything that __init__.pyi exports, in its order."""
     tree = ast.parse(Path(ragstone.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     return [
-        ((node.module or "").partition(".")[0], alias.asname or alias.name)
+        (".".join((node.module or "").split(".")[:2]), alias.asname or alias.name)
         for node in tree.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names

@@ -6,6 +6,7 @@ whole sweep.
 
 import re
 import time
+from itertools import pairwise
 
 import pytest
 from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns, text_of, worst
@@ -14,6 +15,8 @@ from tests.support.spans_of_shapes import SHAPES, spans_of
 
 from ragstone.features.import_ import recognise
 from ragstone.kernel.corpus.reading import PACKED, READERS
+from ragstone.kernel.judging import truth_clauses
+from ragstone.kernel.judging.truth import says_true
 from ragstone.kernel.tables.interchange.traces import answers_of
 
 pytestmark = pytest.mark.simulation
@@ -79,6 +82,36 @@ def test_a_slow_routine_is_told():
 def test_spans_of_any_shape_are_read_in_linear_time(shape):
     growth = grow(lambda steps: list(answers_of(steps, "a.jsonl")), lambda size: spans_of(shape, size // 16))
     assert not growth.fault, growth
+
+
+@pytest.mark.parametrize("lang", sorted(truth_clauses._lexicons()))
+def test_an_answer_of_verdicts_and_negations_is_read_in_linear_time(lang):
+    """A word of each list again and again, in one clause and in many, before a `that`."""
+    by_lists = {lists: word for word, lists in truth_clauses._lexicons()[lang].phrases.items()}
+    words = sorted(by_lists.values())
+    shapes = [f"{word}{end}" for word in words for end in (" ", ", ", " {n}, ")]
+    shapes += [f"{first} {second} " for first, second in pairwise(words)]
+    for shape in shapes:
+        short, long = (_numbered(shape, size) for size in (4_000, 16_000))
+        for _ in range(5):
+            took_s = [_seconds(text) for text in (short, long)]
+            if took_s[1] < max(0.1, 6 * took_s[0]):
+                break
+        else:
+            pytest.fail(f"{shape!r}: {took_s[0]:.3f} s, and {took_s[1]:.3f} s for 4 times the text")
+
+
+def _numbered(shape: str, size: int) -> str:
+    """Return a text of so many characters; a clause of it has its number where the shape has one."""
+    return "".join(shape.format(n=n) for n in range(size // (len(shape) + 1))) + ", that is so"
+
+
+def _seconds(text: str) -> float:
+    for cached in (truth_clauses._words, truth_clauses._n_unknown):
+        cached.cache_clear()
+    began = time.thread_time()
+    says_true(text)
+    return time.thread_time() - began
 
 
 def test_a_file_of_an_importer_holds_the_text():

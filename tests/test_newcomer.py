@@ -169,6 +169,16 @@ def commands_of_readme() -> Iterator[tuple[str, list[str]]]:
             yield program, words
 
 
+def shown_by_readme(start: str) -> list[str]:
+    """Return the paragraphs of what README says is printed, each on one line."""
+    [shown] = [
+        block.text
+        for block in blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))
+        if block.text.startswith(start)
+    ]
+    return [re.sub(r"\s+", " ", paragraph).strip() for paragraph in shown.split("\n\n")]
+
+
 def test_after_a_plain_install_every_command_of_readme_works_or_names_its_extra(newcomer):
     stood = newcomer.cwd
     copy_starter(stood, "openai/gpt-4o-mini")
@@ -187,6 +197,8 @@ def test_after_a_plain_install_every_command_of_readme_works_or_names_its_extra(
         elif program == "ragstone" or (program, words) == ("make", ["demo"]):
             process = newcomer.works_or_names_its_extra(words if program == "ragstone" else ["demo"])
             named |= {words[0]} if EXTRA.search(process.err) else set()
+            if program == "make":
+                assert [part for part in shown_by_readme("Is it right?") if part not in process.text] == []
         else:
             assert program in ("pip", "make"), f"README names a program that no test runs: {program}"
     assert named == {"serve", "judge"}  # the workbench, and the judge whose rows are in a cloud

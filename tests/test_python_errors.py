@@ -1,7 +1,9 @@
 """A user's mistake in Python is one exception with its sentence, not a page of frames that are ours."""
 
+import inspect
+import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,11 @@ MISTAKES: dict[str, Callable[[Path], object]] = {
     "an unknown system": lambda _folder: ragstone.answer([{"question": "?"}], system="nobody"),
     "an unknown retriever": lambda _folder: ragstone.retrieve([{"question": "?"}], [], retriever="none"),
     "settings that are not there": lambda folder: ragstone.load_settings(folder / "none.toml"),
+    "settings that are a path": lambda _folder: ragstone.judge([ROW], judges=["lexical"], settings="a.toml"),  # type: ignore[arg-type]
+    "a set that is not there": lambda folder: ragstone.import_set(folder / "none.csv"),
+    "an attack on no judge": lambda _folder: ragstone.attack(["nobody"]),
+    "one path for several": lambda folder: list(ragstone.ingest(str(folder / "none.md"))),
+    "one path for the documents": lambda folder: ragstone.ask("?", documents=str(folder / "none.md")),
 }
 
 
@@ -62,3 +69,67 @@ async def test_so_is_one_in_a_notebook_whose_loop_is_running(name: str, tmp_path
     text, n_frames = told(caught.value)
     assert "During handling" not in text
     assert n_frames <= MOST_FRAMES
+
+
+KINDS = r"\b(?:Answer|Chunk|Document|Judgement|Label|Question|Ranking)\b"
+# What else must be given before rows are looked at.
+OTHERS: dict[str, object] = {"judges": ["containment"], "cheap": "containment", "to": "sw", "n": 1}
+
+
+def taking_rows() -> Iterator[tuple[str, str]]:
+    """Yield each function of the API with an argument that is rows of ours, by its annotation."""
+    for name in ragstone.__all__:
+        function = getattr(ragstone, name)
+        if not inspect.isfunction(function):
+            continue
+        for argument in inspect.signature(function).parameters.values():
+            told = str(argument.annotation)
+            if re.search("Sequence|Iterable", told) and re.search(KINDS, told):
+                yield name, argument.name
+
+
+def called_with(name: str, argument: str, rows: object) -> object:
+    """Call a function of the API with this for one of its arguments, and as little as it takes for others."""
+    function = getattr(ragstone, name)
+    needed = [one for one in inspect.signature(function).parameters.values() if one.default is one.empty]
+    given = {one.name: OTHERS.get(one.name, []) for one in needed} | {argument: rows}
+    made = function(**given)
+    return list(made) if isinstance(made, Iterator) else made
+
+
+ROWS = [*taking_rows()]
+
+
+def test_functions_that_take_rows_are_found():
+    assert len({name for name, _ in ROWS}) > 25
+
+
+OTHER_THINGS: dict[str, Callable[[], object]] = {
+    "numbers": lambda: [7],
+    "what yields dicts of nothing": lambda: ({} for _ in range(1)),
+    "a path": lambda: "rows.jsonl",
+    "a number": lambda: 7,
+}
+
+
+@pytest.mark.parametrize("things", OTHER_THINGS)
+@pytest.mark.parametrize(("name", "argument"), ROWS)
+def test_what_is_no_row_is_refused_in_one_sentence_by_every_function_that_takes_rows(name, argument, things):
+    with pytest.raises(RagstoneError) as caught:
+        called_with(name, argument, OTHER_THINGS[things]())
+    text, n_frames = told(caught.value)
+    assert "During handling" not in text
+    assert n_frames <= MOST_FRAMES
+
+
+READERS = ["read_certificate", "read_qrels", "read_run", "read_summary", "read_trec_run"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_path_may_be_a_text(name):
+    with pytest.raises(RagstoneError, match="none"):
+        getattr(ragstone, name)("none")
+
+
+def test_a_log_of_decisions_that_is_not_there_holds_none():
+    assert ragstone.read_decisions("none.jsonl") == []

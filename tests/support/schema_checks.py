@@ -41,6 +41,7 @@ BY_TYPES = ("positive_data_acceptance",)
 """What a document made of types alone cannot say: which ids there are, and which texts are names."""
 ROLES: dict[Role, tuple[str, ...]] = {
     "reader": (*BY_TYPES, "unsupported_method"),  # turned away before being told which methods there are
+    "annotator": BY_TYPES,
     "owner": BY_TYPES,
 }
 """Role -> the checks that are left out for it."""

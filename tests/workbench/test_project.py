@@ -2,9 +2,9 @@
 
 import pytest
 
+from ragstone.kernel.config.serving import CATALOGUE
 from ragstone.kernel.errors import DataError
 from ragstone.workbench.serving import project_at
-from ragstone_assistant.knowledge.knowledge_base import CATALOGUE
 
 
 @pytest.fixture(autouse=True)

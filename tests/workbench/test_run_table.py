@@ -81,17 +81,17 @@ def test_only_settings_that_differ_are_columns_unless_all_are_asked_for(three, c
         ("-setting [retrieve] retriever", ["third", "first", "second"]),
     ],
 )
-def test_a_column_sorts(three, bench, client, order, expected):
-    assert [entry.name for entry in in_order(bench.runs.all(), order)] == expected
+def test_a_column_sorts(three, state, client, order, expected):
+    assert [entry.name for entry in in_order(state.runs.all(), order)] == expected
     assert names(client.get("/workbench/", params={"order": order}).text) == expected
 
 
-def test_runs_without_a_value_come_last_either_way(three, project, bench):
+def test_runs_without_a_value_come_last_either_way(three, project, state):
     write_run(project / "runs" / "bare", judged([1]))
     for sign in ("", "-"):
         for key in ("cost", "questions", "setting [retrieve] k", "metric containment|correctness"):
-            assert run_table(bench.runs.all(), sign + key, whole=False).entries[-1].name in ("bare", "third")
-        assert in_order(bench.runs.all(), f"{sign}setting [retrieve] k")[-1].name == "bare"
+            assert run_table(state.runs.all(), sign + key, whole=False).entries[-1].name in ("bare", "third")
+        assert in_order(state.runs.all(), f"{sign}setting [retrieve] k")[-1].name == "bare"
 
 
 @pytest.mark.parametrize("order", ["colour", "setting", "metric ", "name x", "-"])

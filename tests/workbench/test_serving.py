@@ -18,6 +18,7 @@ from ragstone.kernel.config.serving import ServeSection
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.serve import connections
 from ragstone.kernel.serve.server import address_of, listen
+from ragstone.workbench.chat import chat_app
 from ragstone.workbench.serving import check_public, serve_project
 from ragstone_assistant.conversation import TextPiece
 
@@ -107,7 +108,8 @@ async def test_replies_under_way_come_to_their_end_when_the_server_is_told_to_st
 
     with listen("127.0.0.1", 0) as bound:
         before = signal.getsignal(signal.SIGTERM)
-        await serve_project(settings_of(tmp_path), bound, ready=ready, assistant=scripted.assistant())
+        settings = settings_of(tmp_path)
+        await serve_project(settings, bound, ready=ready, chat=chat_app(scripted.assistant(), settings))
     text = await replies[0]
     assert text.endswith("data: [DONE]\n\n")
     assert len(scripted.log.rows) == 1
@@ -130,7 +132,7 @@ def test_keys_are_read_from_their_file_and_conversations_stand_in_the_store(tmp_
     async def serve():
         with listen("127.0.0.1", 0) as bound:
             settings = settings_of(tmp_path, keys_file="keys.toml")
-            await serve_project(settings, bound, ready=ready, assistant=Scripted().assistant())
+            await serve_project(settings, bound, ready=ready, chat=chat_app(Scripted().assistant(), settings))
 
     asyncio.run(serve())
     assert codes == [401, 200]

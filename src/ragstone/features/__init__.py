@@ -4,4 +4,6 @@ Delete a folder and its lines, and the rest builds. The lines are in cli/app.py 
 part of the report of a run: see kernel.extend).
 """
 
-BLAME_PART = "ragstone.features.blame.run_block"
+PARTS = {
+    "blame": "ragstone.features.blame.run_block",
+}

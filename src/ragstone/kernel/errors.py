@@ -14,10 +14,15 @@ The command line prints the message and exits with code 2; there is no traceback
 """
 
 import contextlib
+import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+Out = TypeVar("Out")
 
 
 class RagstoneError(Exception):
@@ -94,13 +99,80 @@ class without_frames(contextlib.ContextDecorator):  # noqa: N801 - used as a fun
             raise value.with_traceback(None) from None
 
 
+def takes_rows(**kinds: type | tuple[type, ...]) -> Callable[[Callable[P, Out]], Callable[P, Out]]:
+    """Decorate a function that is called from Python: arguments by these names are rows of these kinds.
+
+    What is no such row is refused by one sentence (DataError), and every mistake is without frames.
+    """
+
+    def decorate(function: Callable[P, Out]) -> Callable[P, Out]:
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        listed = {name for name, kind in function.__annotations__.items() if "Sequence" in str(kind)}
+
+        @functools.wraps(function)
+        def taking(*args: P.args, **kwargs: P.kwargs) -> Out:
+            with without_frames():
+                given = dict(zip(names, args, strict=False)) | kwargs
+                for name in kinds.keys() & given.keys():
+                    given[name] = only_rows(name, given[name], kinds[name], listed=name in listed)
+                return function(*args[len(names) :], **given)  # type: ignore[arg-type]
+
+        return taking
+
+    return decorate
+
+
+def only_rows(
+    name: str,
+    rows: Any,  # noqa: ANN401 - of any kind until it is looked at
+    kinds: type | tuple[type, ...],
+    *,
+    listed: bool = False,
+) -> Any:  # noqa: ANN401
+    """Return the rows of an argument, None as it is; what yields them is checked as it is read.
+
+    listed: where it must be a sequence, what yields rows is read here. Raises DataError for others.
+    """
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+    if rows is None:
+        return rows
+    if isinstance(rows, str | bytes | dict) or not isinstance(rows, Iterable):
+        raise DataError(_no_row(name, rows, kinds))
+    checked = _checked(name, rows, kinds)
+    if isinstance(rows, Iterator):
+        return list(checked) if listed else checked
+    for _ in checked:
+        pass
+    return rows
+
+
+def _checked(name: str, rows: Iterable[object], kinds: tuple[type, ...]) -> Iterator[object]:
+    for row in rows:
+        if not isinstance(row, kinds):
+            raise DataError(_no_row(name, row, kinds))
+        yield row
+
+
+def _no_row(name: str, row: object, kinds: tuple[type, ...]) -> str:
+    expected = " or ".join(kind.__name__ for kind in kinds)
+    return (
+        f"{name}: expected rows of type {expected}, got {type(row).__name__}. "
+        f"ragstone.read_rows(path, ragstone.{kinds[0].__name__}) reads a file of them."
+    )
+
+
 @contextlib.contextmanager
 def optional_package(what: str, extra: str) -> Iterator[None]:
-    """Within the block an import that fails becomes MissingExtra, unless a module of Ragstone is missing."""
+    """Within the block an import that fails becomes MissingExtra, unless a module of ours is missing.
+
+    Of the assistant, a distribution of its own, it is one that lacks a module, not one that is not there.
+    """
     try:
         yield
     except ImportError as mistake:
-        if (mistake.name or "").partition(".")[0] == "ragstone":
+        missing = mistake.name or ""
+        if missing == "ragstone" or missing.startswith(("ragstone.", "ragstone_assistant.")):
             raise
         raise MissingExtra(what, extra) from None
 

@@ -48,6 +48,12 @@ def test_a_python_function_answers_without_documents(folder):
     assert "No passages: name the documents" in ran.err
 
 
+def test_documents_in_which_nothing_fits_are_not_asked_for_again(documents):
+    ran = ragstone("ask", "Xyzzy?", "--documents", documents, "--system", "extractive")
+    assert "No passage fits the question." in ran.err
+    assert "name the documents" not in ran.err
+
+
 def test_an_application_that_fails_is_said_and_ends_with_5(folder):
     (folder / "broken_app.py").write_text("def reply(question):\n    raise ValueError('no index')\n")
     ran = ragstone("ask", "When?", "--system", "broken_app:reply")

@@ -138,6 +138,20 @@ async def test_fewer_than_asked_for_are_counted_and_more_are_too():
     assert [one.loss and one.loss.reason for one in candidates] == [None, "beyond_count"]
 
 
+@pytest.mark.parametrize(
+    ("quote", "statement", "why"),
+    [
+        (TEXT, "A car loan runs for 12 to 48 months.", "beyond_count"),
+        ("The bank lends boats to sailors.", "The bank lends boats.", "no_evidence"),
+        (TEXT, "Does a car loan run for 12 months?", "no_statement"),
+        (TEXT, "Ein Autokredit läuft zwischen zwölf und achtundvierzig Monaten.", "wrong_language"),
+    ],
+)
+async def test_one_beyond_the_number_is_called_good_only_where_it_would_pass(quote, statement, why):
+    candidates = await written([(TEXT, "A car loan runs for 12 to 48 months."), (quote, statement)], n=1)
+    assert [one.loss and one.loss.reason for one in candidates] == [None, why]
+
+
 async def test_a_call_that_fails_gives_nothing_and_says_how(says):
     ask = Writer(CallFailed("refused", "the model refused"))
     made = await write_facts(passage(), 2, ask=ask, secret=SECRET)

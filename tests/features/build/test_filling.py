@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.features.build.built import Written
-from ragstone.features.build.filling import WritingTask, WrittenCandidates, count_accepted, fill
+from ragstone.features.build.filling import Sift, WritingTask, WrittenCandidates, count_accepted, fill
 from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
 from ragstone.kernel.engine.local import run_sync
@@ -34,7 +35,10 @@ async def sift(candidates: list[Candidate], start: int) -> list[Candidate]:
 
 
 def filled(
-    calls: Sequence[Sequence[bool | None]], wanted: int | None, made: WrittenCandidates | None = None
+    calls: Sequence[Sequence[bool | None]],
+    wanted: int | None,
+    made: WrittenCandidates | None = None,
+    sift: Sift = sift,
 ) -> WrittenCandidates:
     async def work() -> WrittenCandidates:
         async with open_session(Settings()) as session:
@@ -57,6 +61,24 @@ def test_rounds_grow_with_what_is_lost():
     made = filled([[True], [False], [False], [True], [True]], 2)
     assert made.n_asked == 4
     assert count_accepted(made) == 2
+
+
+async def sift_by_two(candidates: list[Candidate], start: int) -> list[Candidate]:
+    """Lose all, in turn for one reason and the other."""
+    reasons = ("low_score", "no_evidence")
+    return [lose(one, reasons[at % 2]) for at, one in enumerate(candidates)][start:]
+
+
+@pytest.mark.parametrize("wanted", [5, 500, None])
+@pytest.mark.parametrize(("sifted_by", "n_tried"), [(sift, 30), (sift_by_two, 100)])
+def test_no_more_is_asked_where_all_is_lost_whatever_number_is_wanted(wanted, sifted_by, n_tried):
+    made = filled([[False]] * 700, wanted, sift=sifted_by)
+    assert (count_accepted(made), made.n_asked, len(made.candidates)) == (0, n_tried, n_tried)
+
+
+def test_one_that_is_kept_is_reason_enough_to_go_on():
+    made = filled([[at == 20] for at in range(300)], None)
+    assert (count_accepted(made), made.n_asked) == (1, 300)
 
 
 def test_what_was_there_before_is_neither_counted_nor_lost():

@@ -308,6 +308,8 @@ def test_without_an_id_the_document_has_one_of_its_text_and_a_second_text_is_tol
     assert [one.text for one in two.documents] == [f"0 {LAW}"]
     for _, reason in remarks(two):
         says(reason)
+    few = import_set(write("d.csv", "question,document_id,document_text\nHow deep?,d,Dig 3 m.\n"))
+    assert [(one.id, one.text) for one in few.documents] == [("d", "Dig 3 m.")]
     short = import_set(write("c.csv", "question,document\nHow?,law.pdf\n"))  # a name, not a text
     assert (short.documents, short.questions[0].metadata) == ([], {"document": "law.pdf"})
 

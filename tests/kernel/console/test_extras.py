@@ -9,20 +9,25 @@ import pytest
 
 from ragstone.kernel.console.extras import EXTRAS, Extra, is_installed
 
-PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]
+ROOT = Path(__file__).parents[3]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+ASSISTANT = tomllib.loads((ROOT / "packages/ragstone-assistant/pyproject.toml").read_text("utf-8"))["project"]
 OF_PYPROJECT: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 
 def brought(extra: str) -> set[str]:
     """Return the packages that an extra asks for, itself or by naming others."""
-    found = set()
-    for wanted in OF_PYPROJECT[extra]:
-        others = re.match(r"ragstone\[([\w,-]+)\]", wanted)
-        if others:
-            found |= {name for other in others[1].split(",") for name in brought(other)}
-        else:
-            found.add(re.split(r"[^\w-]", wanted)[0].lower())
-    return found
+    return {name for wanted in OF_PYPROJECT[extra] for name in packages_of(wanted)}
+
+
+def packages_of(wanted: str) -> set[str]:
+    """Return the packages that a requirement asks for: of ours, those behind it."""
+    others = re.match(r"ragstone\[([\w,-]+)\]", wanted)
+    if others:
+        return {name for other in others[1].split(",") for name in brought(other)}
+    name = re.split(r"[^\w-]", wanted)[0].lower()
+    behind = ASSISTANT["dependencies"] if name == ASSISTANT["name"] else []
+    return {name} | {package for more in behind for package in packages_of(more)}
 
 
 def test_every_extra_that_a_user_can_install_has_its_line():

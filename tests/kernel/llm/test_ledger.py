@@ -165,6 +165,20 @@ async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stay
     opened.close()
 
 
+WRITTEN = ("SHMSIZE", "SHMMAP", "SHMOPEN", "WRITE", "FSYNC", "TRUNCATE", "LOCK")
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_a_ledger_that_cannot_be_written_is_not_called_damaged(what):
+    """On a disk with no room for its shared memory SQLite says "disk I/O error", as for a broken file."""
+    mistake = sqlite3.OperationalError("disk I/O error")
+    mistake.sqlite_errorname = f"SQLITE_IOERR_{what}"
+    assert not ledger.is_damage(mistake)
+    assert "the disk is full. Make room" in ledger.explain(Path("l"), mistake)
+    mistake.sqlite_errorname = "SQLITE_IOERR_SHORT_READ"
+    assert "the ledger is damaged" in ledger.explain(Path("l"), mistake)
+
+
 USED = Completion(text="t", usage=Usage(input=100, output=20, cached=60))
 UNCOUNTED = Completion(text="t")
 

@@ -172,3 +172,21 @@ def test_a_schema_of_many_fields_makes_a_short_one_and_soon(n, inner):
     made = struct_of(schema, "tool", "about")
     assert time.thread_time() - began < 1
     assert len(msgspec.json.encode(msgspec.json.schema(made))) < 20_000
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        lambda n: {"anyOf": [{"type": "object", "properties": {f"p{at}": {}}} for at in range(n)]},
+        lambda n: {"oneOf": [{"type": "array", "items": {"enum": [at]}} for at in range(n)]},
+        lambda n: {"type": ["string"] * n},
+        lambda n: {"enum": [str(at) for at in range(n)]},
+    ],
+    ids=["anyOf", "oneOf", "type", "enum"],
+)
+def test_a_field_of_thousands_of_alternatives_may_be_anything_and_soon(many):
+    began = time.thread_time()
+    made = struct_of({"type": "object", "properties": {"a": many(20_000)}, "required": ["a"]}, "tool", "")
+    assert time.thread_time() - began < 1
+    assert msgspec.convert({"a": [{"b": 1}]}, made) is not None
+    assert len(msgspec.json.encode(msgspec.json.schema(made))) < 1_000

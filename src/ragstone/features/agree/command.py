@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, JudgementsFile, MaybeLabels, Seed
+from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed
 from ragstone.kernel.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ Parallel = Annotated[
 ]
 Base = Annotated[
     str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
+]
+
+MaybeLabels = Annotated[
+    Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
 ]
 
 
@@ -186,12 +190,9 @@ def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
 
 def _mapping(given: list[str] | None) -> tuple[dict[str, float], dict[float, float] | None]:
     """Return word -> score, and number -> score, of `good=1,bad=0` or `3=1`. Raises ConfigError."""
-    from ragstone.kernel.agreement.mapping import parse_mapping
+    from ragstone.kernel.agreement.mapping import read_mapping
 
-    words, numbers = parse_mapping(given or ())
-    # What words stand for is on the judge's scale already; only 0 and 1 may be wrong and right on any scale.
-    own = {score: score for score in words.values()} if numbers or {*words.values()} - {0.0, 1.0} else {}
-    return words, {**own, **numbers} or None
+    return read_mapping(given or ())
 
 
 def _number(text: str, option: str, given: str | None = None) -> float:

@@ -52,7 +52,12 @@ def with_metrics(labels: Sequence[Label], metrics: Collection[str]) -> tuple[lis
     known = {fold(metric): metric for metric in metrics}
     usual = USUAL if USUAL in metrics and len(metrics) > 1 else None
     named = [
-        label if label.metric else msgspec.structs.replace(label, metric=_criterion(label, known) or usual)
+        msgspec.structs.replace(
+            label,
+            metric=known.get(fold(label.metric), label.metric)
+            if label.metric
+            else _criterion(label, known) or usual,
+        )
         for label in labels
     ]
     guessed = [

@@ -81,6 +81,7 @@ def choose_ask(
     **retrieve: object,
 ) -> Settings:
     """Return the settings with what a caller gave in their place. Raises ConfigError for unknown names."""
+    documents = [documents] if isinstance(documents, Path | str) else documents  # no list of letters
     paths = documents and [str(absolute(path)) for path in documents]
     settings = choose(choose(settings, "documents", paths=paths), "retrieve", **retrieve)
     settings = choose(settings, "answer", model=model)

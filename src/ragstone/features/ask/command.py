@@ -63,7 +63,9 @@ def _show(asked: "AskedQuestion") -> None:
         show(answer.answer or f"{answer.system} gave an empty answer.")
     for number, context in enumerate(answer.contexts or (), 1):
         show(f"\n[{number}] {_head(context)}", f"    {_beginning(context.text)}")
-    if not answer.contexts:
+    if not answer.contexts and asked.n_chunks:
+        say("No passage fits the question.")
+    elif not answer.contexts:
         say("No passages: name the documents with --documents, or in [documents] of ragstone.toml.")
     searched = f"{asked.read_s + asked.search_s:.1f} s to read and search {asked.n_chunks:,} chunks, "
     say(

@@ -19,7 +19,7 @@ from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import make_folder
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, without_frames
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.leaves import members_of, model_name
 from ragstone.kernel.llm import parse_caps
@@ -85,6 +85,7 @@ def plan_attack(
     )
 
 
+@without_frames()
 def attack(
     judges: Iterable[AnyJudge],
     *,

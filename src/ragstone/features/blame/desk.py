@@ -17,7 +17,7 @@ from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import found_relevant, is_right
 from ragstone.kernel.stages.answer import answer_given
 from ragstone.kernel.stages.judge import judge_context, judge_rows
-from ragstone.kernel.systems.conditions import gold_contexts
+from ragstone.kernel.systems.rag import gold_contexts
 from ragstone.kernel.systems.rows import with_columns
 
 CLOSED_BOOK = (
@@ -226,20 +226,20 @@ class BlameCoordinator:
             judge = load_judge("grounding")
         rows = [
             Answer(
-                question_id=one.id,
+                question_id=question.id,
                 system=REFERENCE,
-                answer=_likeliest(references(one), passages[one.id]),
-                contexts=passages[one.id],
-                question=one.question,
+                answer=_likeliest(references(question), passages[question.id]),
+                contexts=passages[question.id],
+                question=question.question,
             )
-            for one in questions
-            if references(one)
+            for question in questions
+            if references(question)
         ]
         return {name: right for (name, _), right in (await self.told(judge, rows)).items()}
 
     async def _from_memory(self, facts: Mapping[Key, PointFacts]) -> dict[Key, PointFacts]:
         """Return the facts of those points that the closed-book answer decides on, with what it says."""
-        undecided = {key: one for key, one in facts.items() if self.everything or needs_memory(one)}
+        undecided = {key: fact for key, fact in facts.items() if self.everything or needs_memory(fact)}
         questions = list(dict.fromkeys(name for name, _ in undecided))
         asked = [self.plan.run.questions[name] for name in questions if name in self.plan.run.questions]
         closed = await self._answers(asked, {}, "none", CLOSED_BOOK)
@@ -307,7 +307,9 @@ def _key(answer: Answer) -> Key:
 def _likeliest(alternatives: Sequence[str], passages: Iterable[Context]) -> str:
     """Return the alternative that stands in the passages, else the first: any one of them is right."""
     text = " ".join(context.text for context in passages).casefold()
-    return next((one for one in alternatives if one.casefold() in text), alternatives[0])
+    return next(
+        (alternative for alternative in alternatives if alternative.casefold() in text), alternatives[0]
+    )
 
 
 LEAST = 20  # characters of a context that can tell which document it is from

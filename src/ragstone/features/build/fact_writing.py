@@ -144,7 +144,8 @@ async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes
     """Return n candidates for true statements about a passage.
 
     Statements in another language than the passage's are asked for once more. Those that the model was
-    asked for and did not write are there too, empty, and lost as `fewer`; those beyond n as `beyond_count`.
+    asked for and did not write are there too, empty, and lost as `fewer`. Those beyond n are checked as the
+    others, and lost as `beyond_count` where nothing is found against them.
     """
     try:
         reply = await ask(facts_prompt(passage, n, secret))
@@ -165,7 +166,7 @@ async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes
     candidates = [check_fact(candidate) for candidate in candidates]
     missing = Candidate(question=_row("", passage), passages=(passage,))
     fewer = lose(missing, "fewer", f"{len(facts)} of {n}")
-    beyond = [lose(_candidate(fact, passage), "beyond_count") for fact in facts[n:]]
+    beyond = [_beyond(_candidate(fact, passage)) for fact in facts[n:]]
     return Written(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
 
 
@@ -210,6 +211,14 @@ def check_fact(candidate: Candidate) -> Candidate:
     if not question.evidence:
         return lose(candidate, "no_evidence", str((question.metadata or {}).get("quote", "")))
     return check_candidate(candidate)
+
+
+def _beyond(candidate: Candidate) -> Candidate:
+    """Return one that nobody asked for, lost: what is called good has passed what the others pass."""
+    if not speaks(candidate.question.question, candidate.passages[0].lang):
+        return lose(candidate, "wrong_language")
+    checked = check_fact(candidate)
+    return lose(checked, "beyond_count") if checked.loss is None else checked
 
 
 def tidy(text: str) -> str:

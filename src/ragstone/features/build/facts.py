@@ -36,9 +36,10 @@ from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
-from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.errors import ConfigError, nearest, takes_rows
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
+from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.tag import Taggable
 
 
@@ -169,6 +170,7 @@ ASSUMPTION = (
 )
 
 
+@takes_rows(documents=(Document, Chunk))
 def build_facts(
     documents: Sequence[Taggable],
     *,
@@ -187,7 +189,7 @@ def build_facts(
 
     falsify: of `number`, `entity`, `negation`, `relation`. count: true statements in all, each with its false
     sibling. These and the model: in place of those of `[build]`. output: where the statements are written,
-    with all that belongs to them beside (see build_files.py); without it nothing is written. budget: e.g.
+    with all that belongs to them beside (see build/files.py); without it nothing is written. budget: e.g.
     `500calls`; deadline: e.g. `30m`: what they cut off is counted.
 
     Raises ConfigError for a change that does not exist or a count below 1; DataError without documents, or

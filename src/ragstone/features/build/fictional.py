@@ -17,6 +17,7 @@ from ragstone.kernel.corpus.readers.text import CODE
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.dataset.split import documents_of
 from ragstone.kernel.engine.session import Session
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Document, Evidence, Question, references
 from ragstone.kernel.tables import write_rows
@@ -147,6 +148,7 @@ def names_prompt(text: str, secret: bytes) -> Prompt:
     )
 
 
+@takes_rows(documents=Document, questions=Question)
 def fictionalise(
     documents: Sequence[Document], questions: Sequence[Question], names: Iterable[tuple[str, str]]
 ) -> Fiction:

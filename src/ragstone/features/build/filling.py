@@ -24,6 +24,7 @@ from ragstone.kernel.llm import Ask
 
 LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
 ALL_ALIKE = 30  # drafts lost, every one and for one reason: more of them would be lost for it too
+ALL_LOST = 100  # drafts lost, every one: of more no more than 3 in 100 would be kept, whatever the reasons
 
 
 class WritingTask(msgspec.Struct, frozen=True):
@@ -51,13 +52,13 @@ async def fill(
     """Return what there is with the candidates of these tasks, of whom `wanted` are accepted at most.
 
     wanted: None does all tasks; else they are done in rounds until so many are accepted. Those accepted
-    beyond it are lost as `beyond_count`. No round begins once all that there is was lost alike.
+    beyond it are lost as `beyond_count`. No round begins once `all_lost` says that it would be for nothing.
     """
     before = made
     left = list(tasks)
     while left:
         n_accepted = count_accepted(made) - count_accepted(before)
-        if (wanted is not None and n_accepted >= wanted) or lost_alike(made):
+        if (wanted is not None and n_accepted >= wanted) or all_lost(made):
             break
         n_needed = sum(task.n for task in left) if wanted is None else wanted - n_accepted
         batch, left = _take(left, n_needed, n_accepted, made.n_asked - before.n_asked)
@@ -70,11 +71,11 @@ def count_accepted(made: WrittenCandidates) -> int:
     return sum(candidate.loss is None for candidate in made.candidates)
 
 
-def lost_alike(made: WrittenCandidates) -> bool:
-    """Say whether nothing was kept of 30 drafts or more, and all were lost for one reason."""
+def all_lost(made: WrittenCandidates) -> bool:
+    """Say whether nothing was kept of 30 drafts or more that were lost for one reason, or of 100 for any."""
     losses = [*(candidate.loss for candidate in made.candidates), *made.failed]
     reasons = {loss.reason if loss else None for loss in losses}
-    return len(losses) >= ALL_ALIKE and len(reasons) == 1 and None not in reasons
+    return None not in reasons and len(losses) >= (ALL_ALIKE if len(reasons) == 1 else ALL_LOST)
 
 
 async def _extend(
@@ -101,12 +102,12 @@ def _take(
     """Return the calls of the next round, and those that are left.
 
     So many are taken that, at the rate of acceptance so far, what is needed comes of them. While none was
-    accepted, they are no more than show whether all are lost alike.
+    accepted, they are no more than show whether all are lost.
     """
     rate = max(LEAST_RATE, n_accepted / n_asked) if n_asked else 1.0
     most = n_needed / rate
-    if n_asked and not n_accepted:
-        most = min(most, max(n_needed, ALL_ALIKE - n_asked))
+    if not n_accepted:
+        most = min(most, next((n - n_asked for n in (ALL_ALIKE, ALL_LOST) if n_asked < n), ALL_ALIKE))
     n_asked_now, at = 0, 0
     while at < len(tasks) and n_asked_now < most:
         n_asked_now += tasks[at].n

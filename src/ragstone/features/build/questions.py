@@ -18,11 +18,11 @@ from ragstone.features.build.filling import (
     WritingTask,
     WritingTools,
     WrittenCandidates,
+    all_lost,
     built_of,
     count_accepted,
     criticise_candidate,
     fill,
-    lost_alike,
     sift_questions,
 )
 from ragstone.features.build.forecasting import forecast_build
@@ -35,10 +35,11 @@ from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.certificate import CriticMeasured
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
-from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.errors import ConfigError, ModelError, takes_rows
 from ragstone.kernel.llm import Ask, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.prompt import sampled
+from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.tag import Taggable
 
 SWEEPS = 4  # how often a document is asked, at most, until it has given what is wanted of it
@@ -152,7 +153,7 @@ async def _add_questions(
         accepted, written = _by_document(made)
         n_needed = declared.count - count_accepted(made)
         wanted = _wanted(most, accepted, document_ids, n_needed, declared, even=sweep < EVEN_SWEEPS)
-        if n_needed <= 0 or not wanted or lost_alike(made):
+        if n_needed <= 0 or not wanted or all_lost(made):
             break
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed, sample=sweep, written=written)
         made = await fill(made, _tasks(orders, tools), n_needed, tools.session, sift)
@@ -230,6 +231,7 @@ ASSUMPTION = (
 )
 
 
+@takes_rows(documents=(Document, Chunk))
 def build_questions(
     documents: Sequence[Taggable],
     *,
@@ -246,7 +248,7 @@ def build_questions(
     """Return an evaluation set built from documents or chunks, as `[build]` of the settings declares.
 
     model and count: in place of those of `[build]`. output: where the questions are written, with all that
-    belongs to them beside (see build_files.py); without it nothing is written. budget: e.g. `500calls`;
+    belongs to them beside (see build/files.py); without it nothing is written. budget: e.g. `500calls`;
     deadline: e.g. `30m`: what they cut off is counted as lost.
 
     Raises ConfigError for declarations that cannot be followed; DataError where a file cannot be written;

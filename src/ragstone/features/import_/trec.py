@@ -39,7 +39,7 @@ def read_graded(path: Path) -> dict[str, dict[str, int]]:
                 continue
             try:
                 question, document, grade = cells[0], cells[-2], int(float(cells[-1]))
-            except (ValueError, IndexError):
+            except (ValueError, IndexError, OverflowError):
                 grade = None
             if grade is None or len(cells) not in (3, 4):
                 raise DataError(
@@ -61,6 +61,7 @@ _NAMES = "num|title|desc|narr|query|question|narrative|description"
 _FIELD = re.compile(rf"<(?P<name>{_NAMES})>(?P<text>.*?)(?=<(?:{_NAMES})>|\Z)", _ANY_CASE)
 _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][\w.:-]*+(?:[\s/][^<>]*+)?>|<[!?][^<>]++>")
+_NO_CHARACTER = re.compile(r"&#\d{8,}+;?")
 _DOCNO = re.compile(r"</?DOCNO>", re.IGNORECASE)
 _TITLE = re.compile(r"</?(?:TITLE|HEADLINE|HEAD|TI|HL)>", re.IGNORECASE)
 _TEXT = re.compile(r"</?TEXT>", re.IGNORECASE)
@@ -175,4 +176,5 @@ def _without(tag: re.Pattern[str], text: str) -> str:
 
 def _plain(marked: str) -> str:
     """Return text without tags and entities."""
-    return html.unescape(_TAG.sub(" ", marked)).replace("\r\n", "\n")
+    bare = _NO_CHARACTER.sub("\ufffd", _TAG.sub(" ", marked))
+    return html.unescape(bare).replace("\r\n", "\n")

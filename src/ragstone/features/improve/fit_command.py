@@ -57,7 +57,7 @@ def fit(
     """
     import msgspec
 
-    from ragstone.features.improve.fitting import check_cascade_file, fit_cascade, write_cascade
+    from ragstone.features.improve.fit import check_cascade_file, fit_cascade, write_cascade
     from ragstone.features.judge.cascade_words import fit_document
     from ragstone.kernel.judging.judge import every_key
     from ragstone.kernel.records import Judgement, Label

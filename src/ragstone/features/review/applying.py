@@ -21,7 +21,7 @@ from ragstone.features.review.decisions import (
 )
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Document, Evidence, Metadata, Question
 from ragstone.kernel.tables import read_rows
 
@@ -129,6 +129,7 @@ class _Anchored(msgspec.Struct, frozen=True, kw_only=True):
     moved: bool = False
 
 
+@takes_rows(questions=Question, documents=Document)
 def apply_review(
     questions: Iterable[Question], decisions: Iterable[Decision], documents: Iterable[Document] | None = None
 ) -> list[Question]:

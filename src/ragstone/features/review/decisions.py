@@ -136,9 +136,9 @@ def log_path(questions: Path) -> Path:
     return questions.with_name(questions.stem + ENDING)
 
 
-def read_decisions(path: Path) -> list[Decision]:
+def read_decisions(path: Path | str) -> list[Decision]:
     """Return the decisions of a log, in order; none where it is missing. Raises DataError."""
-    return Journal(path, Decision).read()
+    return Journal(Path(path), Decision).read()
 
 
 def add_decision(

@@ -14,7 +14,7 @@ from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange
 from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.progress import Progress, State, silent
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, only_rows, takes_rows
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.privacy.masking import OwnWords, mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
@@ -56,6 +56,7 @@ class Sample(msgspec.Struct, frozen=True):
     summary: SampleSummary
 
 
+@takes_rows()
 def sample_log(
     log: Path | str | Sequence[Path | str] | Sequence[Mapping[str, Any]],
     count: int = 200,
@@ -79,7 +80,7 @@ def sample_log(
     """Return `count` questions that people really asked, each once, and the first answers that they got.
 
     log: a file, a folder, several of them, or rows. by: random, topic, tag, rarity, frequency or quality (see
-    dataset/logs/sampling.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
+    drawing.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
     question, answer, quality, reference, tags, time: columns, where names are not understood; `quality` is
     the people's feedback, or a metric of `judgements`; the tag `month` is that of the time in rows that have
     no such column. limit: only the first rows. Personal data is masked,
@@ -174,7 +175,9 @@ def _judged(
     """Return the quality of each judged row by its id; None without judgements. Raises DataError."""
     if judgements is None:
         return None
-    rows = read_rows(judgements, Judgement) if isinstance(judgements, str | Path) else judgements
+    if isinstance(judgements, str | Path):
+        judgements = read_rows(judgements, Judgement)
+    rows = only_rows("judgements", judgements, Judgement)
     qualities, metrics = judged_qualities(rows, metric)
     if metric is not None and metric not in metrics:
         raise DataError(

@@ -14,7 +14,7 @@ from ragstone.features.simulate.talk import Talk
 from ragstone.kernel.config import HttpSystem, Settings, SheetSystem, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, takes_rows
 from ragstone.kernel.llm import CallFailed, parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.limits import GivenUp
@@ -200,6 +200,7 @@ def forecast_users(plan: UserPlan, settings: Settings) -> Forecast:
     return forecast_of(settings, work)
 
 
+@takes_rows(chunks=Chunk, documents=Document)
 def converse(
     users: Path | str | Sequence[Mapping[str, Any]],
     *,

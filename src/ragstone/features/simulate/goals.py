@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ragstone.features.simulate.talk import ENDED, GOAL_MET, N_TURNS, PERSONA
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, mean_estimate
 
@@ -27,6 +28,7 @@ class GoalSummary(msgspec.Struct, frozen=True, kw_only=True):
     missed: list[str]
 
 
+@takes_rows(rows=Answer)
 def summarise_goals(rows: Iterable[Answer]) -> GoalSummary:
     """Return what became of the conversations among rows; rows of another origin are left out."""
     ended = [(row, row.metadata) for row in rows if row.metadata and ENDED in row.metadata]

@@ -12,7 +12,7 @@ from ragstone.kernel.corpus.topics import group_texts, topic_names, topic_terms
 from ragstone.kernel.dataset.logs.exchange import Columns, exchange_of, first_of
 from ragstone.kernel.dataset.logs.reading import Source, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.tables.interchange.conversations import turns_of
@@ -73,6 +73,7 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     shared: SharedTopics | None
 
 
+@takes_rows(rows=Answer)
 def likeness(rows: Iterable[Answer], log: Source, *, seed: int = 0) -> Likeness:
     """Return how much the users in `turns` of rows are like those of a log: files, folders, or rows of it.
 

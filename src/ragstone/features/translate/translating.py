@@ -24,7 +24,7 @@ from ragstone.kernel.dataset.candidate import Loss
 from ragstone.kernel.dataset.languages import NAMES
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError, DataError, ModelError, nearest
+from ragstone.kernel.errors import ConfigError, DataError, ModelError, nearest, takes_rows
 from ragstone.kernel.files.language import detect_language
 from ragstone.kernel.llm import DEADLINE, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
@@ -175,6 +175,7 @@ def read_translatable(path: Path) -> tuple[list[Question], list[Document]]:
         ) from None
 
 
+@takes_rows(rows=(Question, Document), documents=Document)
 def translate(
     rows: Sequence[Question] | Sequence[Document],
     *,

@@ -17,6 +17,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
@@ -40,6 +41,7 @@ class SystemScores(msgspec.Struct, frozen=True, eq=False):
     shares: Floats | None = None
 
 
+@takes_rows(judgements=Judgement, labels=Label)
 def corrected_means(
     judgements: Iterable[Judgement],
     labels: Iterable[Label],

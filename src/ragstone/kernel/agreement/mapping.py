@@ -14,7 +14,7 @@ import numpy as np
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables.columns import as_number
-from ragstone.kernel.tables.labels import PERCENT, SCORE_UNIT
+from ragstone.kernel.tables.labels import is_in_percent
 
 DIGITS = 9  # places on a line that are meant to be one differ by rounding
 FORM = "write LABEL=SCORE, the score being a number on the judge's scale, e.g. 1=0,5=100"
@@ -37,6 +37,34 @@ def parse_mapping(given: Sequence[str], option: str = "--map") -> tuple[dict[str
             else:
                 numbers[number] = score
     return words, numbers
+
+
+def read_mapping(
+    given: Sequence[str], option: str = "--map"
+) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return word -> score, and the mapping for `place_labels`, of texts as `parse_mapping` reads them."""
+    return _with_words(*parse_mapping(given, option))
+
+
+def mapping_of(table: Mapping[str, float]) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return what `read_mapping` returns, of a table: label as it is written -> score."""
+    words, numbers = {}, {}
+    for label, score in table.items():
+        number = _label_number(label)
+        if number is None:
+            words[label] = score
+        else:
+            numbers[number] = score
+    return _with_words(words, numbers)
+
+
+def _with_words(
+    words: dict[str, float], numbers: dict[float, float]
+) -> tuple[dict[str, float], dict[float, float] | None]:
+    """Return words, and a mapping in which their scores stay what they are."""
+    # What words stand for is on the judge's scale already; only 0 and 1 may be wrong and right on any scale.
+    own = {score: score for score in words.values()} if numbers or {*words.values()} - {0.0, 1.0} else {}
+    return words, {**own, **numbers} or None
 
 
 def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None) -> list[float]:
@@ -66,7 +94,7 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None)
 
 def in_percent(labels: Sequence[Label]) -> bool:
     """Return whether all labels were written in percent, and so say themselves where on a scale they are."""
-    return bool(labels) and all((label.metadata or {}).get(SCORE_UNIT) == PERCENT for label in labels)
+    return bool(labels) and all(map(is_in_percent, labels))
 
 
 def _pairs(text: str, option: str) -> list[tuple[str, float]]:

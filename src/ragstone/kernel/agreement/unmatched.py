@@ -1,6 +1,7 @@
 """Why no label is for an answer that was judged: labels say what they are of, and so does the message."""
 
 import re
+import shlex
 from collections.abc import Collection, Sequence
 
 from ragstone.kernel.judging.conversation import conversation_of
@@ -28,8 +29,7 @@ def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> s
     if labelled and not labelled & metrics and (alike or any(one.question_id in asked for one in labels)):
         return (
             f"The labels are of {_listed(labelled)}, the judgements of {_listed(metrics)}. Judge the answers "
-            f"with a judge of {_listed(labelled)}, or leave the column `metric` out if the labels are of "
-            "any."
+            f"with a judge of {_listed(labelled)}. If they are of something else, " + _of_another(labels)
         )
     if any(label.question_id in asked for label in labels):
         systems = {row.system for row in judgements}, {label.system for label in labels}
@@ -46,6 +46,14 @@ def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> s
             "question=COLUMN, the same as for `ragstone judge`."
         )
     return f"{ids} Use the same question ids and systems in both files."
+
+
+def _of_another(labels: Sequence[Label]) -> str:
+    """Return how to say that labels are of another metric than they, or their column, say."""
+    columns = {str((label.metadata or {}).get("criterion")) for label in labels if label.metric} - {"None"}
+    if not columns:
+        return "leave the column `metric` out."
+    return f"say so: {shlex.join(['--column', f'score={min(columns)}'])}."
 
 
 def _listed(names: Collection[str], what: str = "") -> str:

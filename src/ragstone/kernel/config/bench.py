@@ -77,10 +77,10 @@ class JudgesBench(Section, frozen=True, kw_only=True):
     measure. judges: names, files, variants by name. models: default that of `[judge]`. scales, shots,
     prompts, temperatures: in which ways each judge is asked; without them as its file says, which is also
     what `own` means. repeats: how often each cell is judged. thresholds: judge -> score from which on it
-    says 1, where labels are 0 or 1 and its scale is wider. mapping: label -> its place on a judge's scale,
-    0 the lowest score and 1 the highest; labels between two are placed on the line between them. measure:
-    what cells are ordered by. limit: the first answers only. use_cases: folders of other benches of judges:
-    does what this one finds hold there?
+    says 1, where labels are 0 or 1 and its scale is wider. mapping: label, a number or a word -> its place on
+    a judge's scale, 0 the lowest score and 1 the highest; numbers between two are placed on the line between
+    them. measure: what cells are ordered by. limit: the first answers only. use_cases: folders of other
+    benches of judges: does what this one finds hold there?
     """
 
     sheet: str | None = None

@@ -98,6 +98,10 @@ def choose(settings: Settings, table: str, **given: object) -> Settings:
 
     Raises ConfigError for a value that the file could not hold either.
     """
+    if not isinstance(settings, Settings):
+        raise ConfigError(
+            f"settings: expected what ragstone.load_settings(path) returns, got {type(settings).__name__}."
+        )
     chosen = {key: value for key, value in given.items() if value is not None}
     section = getattr(settings, table)
     replaced = msgspec.structs.replace(section, **chosen)

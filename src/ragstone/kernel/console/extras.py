@@ -34,9 +34,7 @@ EXTRAS = {
     "pdf": Extra("PDF files", ("pypdfium2",)),
     "html": Extra("HTML files", ("selectolax",)),
     "frames": Extra("`.to_pandas()`, `.to_polars()`, `.to_duckdb()`", ("pandas", "polars", "duckdb")),
-    "assistant": Extra(
-        "the assistant", ("litestar", "uvicorn", "qdrant_client", "pyarrow", "pypdfium2", "selectolax")
-    ),
+    "assistant": Extra("the assistant", ("ragstone_assistant", "litestar", "qdrant_client")),
     "mcp": Extra("tools of MCP servers", ("mcp",)),
     "telemetry": Extra("traces in protobuf", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")),
     "schema": Extra("the judge `valid_json`", ("jsonschema",)),

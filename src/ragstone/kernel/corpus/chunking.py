@@ -20,7 +20,7 @@ from ragstone.kernel.corpus.headings import (
 from ragstone.kernel.corpus.sentences import Span, sentence_spans
 from ragstone.kernel.corpus.splitting import pack, split_by_length, split_recursively
 from ragstone.kernel.embedding.model import Embed, NotEmbedded
-from ragstone.kernel.errors import ConfigError, explaining, nearest
+from ragstone.kernel.errors import ConfigError, explaining, nearest, takes_rows
 from ragstone.kernel.records import Chunk, Document, Metadata
 
 DEFAULT_PERCENTILE = 20.0
@@ -125,6 +125,7 @@ Chunker = Callable[[Iterable[Document], CutSettings], Iterator[tuple[Document, I
 """Documents -> each with its spans in order; none of them is blank. It may look ahead in the documents."""
 
 
+@takes_rows(documents=Document)
 def chunk_documents(
     documents: Iterable[Document],
     method: str = "recursive",
@@ -176,7 +177,10 @@ def _readable(documents: Iterable[Document]) -> Iterator[Document]:
 def _chunks(found: Iterable[tuple[Document, Iterable[Span]]]) -> Iterator[Chunk]:
     for document, spans in found:
         inherited = _inherited(document)
-        starts = _page_starts(document)
+        try:
+            starts = msgspec.convert((document.metadata or {}).get("page_starts") or [], list[int])
+        except msgspec.ValidationError:  # a column of the user's
+            starts = []
         headings = document_headings(document)
         sections = sections_of(document.text, headings) if headings else []
         for number, (start, end) in enumerate(spans):
@@ -201,13 +205,6 @@ def _inherited(document: Document) -> Metadata:
         "tags": own.get("tags"),
     }
     return {key: value for key, value in found.items() if value}
-
-
-def _page_starts(document: Document) -> list[int]:
-    try:
-        return msgspec.convert((document.metadata or {}).get("page_starts") or [], list[int])
-    except msgspec.ValidationError:  # a column of the user's
-        return []
 
 
 def _place(span: Span, page_starts: list[int], sections: list[DocumentSection]) -> Metadata:

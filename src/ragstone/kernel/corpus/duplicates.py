@@ -54,7 +54,8 @@ def find_duplicates(documents: Sequence[Document]) -> list[Duplicate]:
     near = _Near()
     found = []
     for number, document in enumerate(documents):
-        text = _words_of(document.text)
+        words = _WORDS.findall(unicodedata.normalize("NFKC", document.text).casefold())
+        text = " ".join(words) or document.text
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         earlier = first.setdefault(digest, number)
         similarity = 1.0
@@ -74,23 +75,17 @@ def drop_duplicates(documents: Iterable[Document], duplicates: Iterable[Duplicat
     for duplicate in duplicates:
         dropped[duplicate.of].append(duplicate.id)
     gone = {name for names in dropped.values() for name in names}
-    return [
-        _naming(document, dropped[document.id]) if document.id in dropped else document
-        for document in documents
-        if document.id not in gone
-    ]
-
-
-def _naming(document: Document, names: list[str]) -> Document:
-    metadata: dict[str, Any] = dict(document.metadata or {})
-    before = metadata.get("duplicates")
-    metadata["duplicates"] = [*(before if isinstance(before, list) else ()), *names]
-    return msgspec.structs.replace(document, metadata=metadata)
-
-
-def _words_of(text: str) -> str:
-    """Return a text's words in one case with single spaces; the text where it has none."""
-    return " ".join(_WORDS.findall(unicodedata.normalize("NFKC", text).casefold())) or text
+    left = []
+    for document in documents:
+        if document.id in dropped:
+            metadata: dict[str, Any] = dict(document.metadata or {})
+            before = metadata.get("duplicates")
+            names = dropped[document.id]
+            metadata["duplicates"] = [*(before if isinstance(before, list) else ()), *names]
+            document = msgspec.structs.replace(document, metadata=metadata)
+        if document.id not in gone:
+            left.append(document)
+    return left
 
 
 class _Near:
@@ -108,7 +103,8 @@ class _Near:
         hashes = _shingles(text)
         if len(hashes) < SHORTEST:
             return number, 1.0
-        sketch = _sketch(hashes)
+        # The smallest hash of each bin, the first of the next one where a bin is empty.
+        sketch: Hashes = hashes[np.searchsorted(hashes, _STARTS) % len(hashes)]
         bands = [(band, key) for band, key in enumerate(_band_keys(sketch))]
         similarity, place = max(self._similar(text, hashes, sketch, bands), default=(0.0, 0))
         if similarity >= NEAR:
@@ -157,13 +153,6 @@ def _shingles(text: str) -> Hashes:
     hashes *= _FACTOR
     hashes.sort()
     return hashes
-
-
-def _sketch(hashes: Hashes) -> Hashes:
-    """Return the smallest hash of each bin, the first of the next one where a bin is empty."""
-    places = np.searchsorted(hashes, _STARTS)
-    smallest: Hashes = hashes[places % len(hashes)]
-    return smallest
 
 
 def _band_keys(sketch: Hashes) -> list[int]:

@@ -30,7 +30,8 @@ def check_extras(files: Iterable[File]) -> None:
         counts = Counter(ending for _extra, ending in lacking)
         told = " and ".join(plural(n, f"{ending} file") for ending, n in sorted(counts.items()))
         extras = ",".join(sorted({extra for extra, _ending in lacking}))
-        raise MissingExtra(f"reading {told} (--without-extras leaves them out)", extras)
+        left_out = "`ragstone ingest --without-extras`, or `without_extras = true` in [documents]"
+        raise MissingExtra(f"reading {told} (left out by {left_out})", extras)
 
 
 def left_out(file: File) -> Skipped | None:

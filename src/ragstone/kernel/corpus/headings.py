@@ -92,7 +92,11 @@ def markdown_headings(text: str) -> Iterator[SectionHeading]:
         atx = _ATX.match(line)
         underline = _UNDERLINE.fullmatch(line)
         if atx:
-            yield SectionHeading(start, len(atx[1]), _plain(_unclosed(atx[2] or "")))
+            # A # at the end, behind a blank, is no part of the heading.
+            title = (atx[2] or "").rstrip(" \t")
+            bare = title.rstrip("#")
+            title = bare.rstrip(" \t") if bare.endswith((" ", "\t")) else title
+            yield SectionHeading(start, len(atx[1]), _plain(title))
         elif underline and before:
             yield SectionHeading(before_start, 1 if "=" in underline[1] else 2, _plain(before))
         # Only the first line of a paragraph may become a heading.
@@ -104,13 +108,6 @@ def _continued(text: str, start: int) -> bool:
     """Say whether the line before is part of the same paragraph."""
     line = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start].strip()
     return bool(line) and not line.startswith("#") and not _UNDERLINE.fullmatch(line) and "```" not in line
-
-
-def _unclosed(title: str) -> str:
-    """Return a heading without the # that may stand at its end, behind a blank."""
-    title = title.rstrip(" \t")
-    bare = title.rstrip("#")
-    return bare.rstrip(" \t") if bare.endswith((" ", "\t")) else title
 
 
 def _plain(title: str) -> str:

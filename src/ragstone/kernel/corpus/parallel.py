@@ -116,19 +116,17 @@ def n_processes(files: Sequence[Found], options: IngestOptions) -> int:
     """
     few = FILE_S * len(files) + BYTE_S * sum(map(_n_bytes, files)) < ENOUGH_S
     if options.processes == 1 or (options.processes is None and few):
-        return int(any(_may_harm(found) for found in files))
+        # A library that reads a packed file may crash, or never end.
+        inner = (
+            one.file if isinstance(one, ArchiveEntry) else one
+            for one in files
+            if not isinstance(one, Skipped)
+        )
+        return int(any(file.path.suffix.lower() in PACKED for file in inner))
     if options.processes is not None:
         return options.processes
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, len(files))
-
-
-def _may_harm(found: Found) -> bool:
-    """Return whether a library that reads a file may crash, or never end."""
-    if isinstance(found, Skipped):
-        return False
-    file = found.file if isinstance(found, ArchiveEntry) else found
-    return file.path.suffix.lower() in PACKED
 
 
 def _n_bytes(found: Found) -> int:
@@ -220,7 +218,11 @@ class ReadingProcess:
         """
         if not self.start():
             return [Skipped(str(file.path), "no process can be started to read it")]
-        limits = limits or limits_of(_length(file, self._options), self._passages)
+        if limits is None:
+            n_bytes = len(file.content) if file.content is not None else _n_bytes(file)
+            if url_of(file.path) and file.content is None:
+                n_bytes = self._options.max_file_mb * 1_000_000
+            limits = limits_of(n_bytes, self._passages)
         request = pickle.dumps((file, self._options, limits), protocol=5)
         late = time.monotonic() + CLOCK_TIMES * limits.cpu_s
         reply = self._ask(request, lambda: time.monotonic() > late or (stop is not None and stop.is_set()))
@@ -298,9 +300,3 @@ def _speaks(pipe: IO[bytes]) -> bool:
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     return bool(poll.poll(1000 * LOOK_S))
-
-
-def _length(file: File, options: IngestOptions) -> int:
-    if url_of(file.path) and file.content is None:
-        return options.max_file_mb * 1_000_000
-    return len(file.content) if file.content is not None else _n_bytes(file)

@@ -1,15 +1,17 @@
 """One file -> its documents, by the reader that its ending calls for."""
 
 import mimetypes
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 
 import msgspec
 
 from ragstone.kernel.corpus.file import IngestOptions, Skipped
 from ragstone.kernel.corpus.readers.table import documents_of, read_csv, read_jsonl
 from ragstone.kernel.corpus.readers.text import code_of, read_markdown, read_source, read_text
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, RagstoneError
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.files.sheet import FileTable
@@ -74,9 +76,13 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         return _read_at_url(file, options)
     try:
         if file.content is None:
-            _check_size(file, options)
+            n_bytes = file.path.stat().st_size
+            if n_bytes > options.max_file_mb * 1e6:
+                raise Unreadable(f"it is {too_large(n_bytes, options.max_file_mb * 1_000_000)}")
         documents = [
-            document for found in reader_of(file)(file) for document in _documents(found, file, options)
+            document
+            for found in reader_of(file)(file)
+            for document in ([found] if isinstance(found, Document) else documents_of(found, file, options))
         ]
     except (Unreadable, OSError) as mistake:
         return [Skipped(str(file.path), str(mistake))]
@@ -84,6 +90,14 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         return [Skipped(str(file.path), "it is nested too deeply to be read: make it flatter")]
     except MemoryError:
         return [Skipped(str(file.path), "there is not enough memory for it: split it")]
+    except (RagstoneError, ImportError):  # no fault of this file: the others would end so too
+        raise
+    except Exception as mistake:  # noqa: BLE001 - of this file alone: the others are read
+        place = traceback.extract_tb(mistake.__traceback__)[-1]
+        what = f"{type(mistake).__name__}: {str(mistake)[:200]}"
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        reason = f"its reader failed with {what} ({where}). That is a mistake of Ragstone's: please report it"
+        return [Skipped(str(file.path), reason)]
     if not documents:
         return [Skipped(str(file.path), "it holds no rows")]
     return [
@@ -111,16 +125,6 @@ def _read_at_url(file: File, options: IngestOptions) -> list[Document | Skipped]
         else Skipped(one.path.replace(folded, url), one.reason)
         for one in read_file(msgspec.structs.replace(file, content=content), options)
     ]
-
-
-def _check_size(file: File, options: IngestOptions) -> None:
-    n_bytes = file.path.stat().st_size
-    if n_bytes > options.max_file_mb * 1e6:
-        raise Unreadable(f"it is {too_large(n_bytes, options.max_file_mb * 1_000_000)}")
-
-
-def _documents(found: Document | FileTable, file: File, options: IngestOptions) -> Iterable[Document]:
-    return [found] if isinstance(found, Document) else documents_of(found, file, options)
 
 
 def _with_languages(documents: list[Document]) -> list[Document]:

@@ -17,7 +17,7 @@ from ragstone.kernel.corpus.repositories import cloned, repository_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.zips import is_link, misplaced, opened, read_entry
-from ragstone.kernel.tables.storage import Place, find, local_path, url_of
+from ragstone.kernel.tables.storage import find, local_path, url_of
 
 LOG = logging.getLogger(__name__)
 
@@ -59,8 +59,11 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
     """
     patterns = [_pattern(written, anywhere=True) for written in options.glob]
     matched: set[str] = set()
-    given = [_given(_checked_out(source)) for source in sources]
-    found = [one for source in given for one in _of_source(source, patterns, matched)]
+    sources = [sources] if isinstance(sources, Path | str) else sources  # a text is no list of its letters
+    repositories = [(source, repository_of(source)) for source in sources]  # their clones stand for them
+    places = [source if repository is None else cloned(*repository) for source, repository in repositories]
+    paths = [Path(place) if url_of(place) else local_path(place) for place in places]
+    found = [one for path in paths for one in _of_source(path, patterns, matched)]
     missed = [pattern.written for pattern in patterns if pattern.written not in matched]
     if missed:
         raise DataError(
@@ -81,16 +84,6 @@ def _readable(found: list[Found], options: IngestOptions) -> list[Found]:
 
 def _file(found: File | ArchiveEntry) -> File:
     return found.file if isinstance(found, ArchiveEntry) else found
-
-
-def _checked_out(source: Place) -> Place:
-    """Return the folder of a repository's clone for its address, and any other source as it is."""
-    repository = repository_of(source)
-    return source if repository is None else cloned(*repository)
-
-
-def _given(source: Place) -> Path:
-    return Path(source) if url_of(source) else local_path(source)
 
 
 def _each_once(found: Sequence[Found]) -> Iterator[Found]:

@@ -51,7 +51,9 @@ def load_tags(path: Path | str) -> list[Tag]:
     for key, values in declared.items():
         wrong = _mistake(key, values)
         if wrong:
-            raise ConfigError(f"{file}:{_line_of(text, key)}: {wrong}")
+            pattern = re.compile(rf"\s*(\[tags\.)?[\"']?{re.escape(key)}[\"']?\s*[=\]]")
+            line = next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
+            raise ConfigError(f"{file}:{line}: {wrong}")
         named = values if isinstance(values, dict) else {value: [] for value in values}
         closed = {value: (value, *others) for value, others in named.items()}
         tags.append(Tag(key, None if values == "open" else closed))
@@ -80,11 +82,6 @@ def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | 
             if owners.setdefault(words, value) != value:
                 return f"{key!r}: {name!r} is a name of {owners[words]!r} and of {value!r}. Delete one."
     return None
-
-
-def _line_of(text: str, key: str) -> int:
-    pattern = re.compile(rf"\s*(\[tags\.)?[\"']?{re.escape(key)}[\"']?\s*[=\]]")
-    return next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
 
 
 def match_tags(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:

@@ -264,19 +264,14 @@ def group_texts(
     if embed is None:
         vectors = lexical_vectors(texts, seed)
     else:
-        vectors = _principal(embed(texts, "passage"), langs or [None] * len(texts))
+        # Without what all of one language share, turned so that the strongest directions come first.
+        centred = without_language(embed(texts, "passage"), langs or [None] * len(texts))
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        vectors = (centred @ directions[:, ::-1]).astype(np.float32)
     n_topics = n_topics or choose_n_groups(_narrowed(vectors, CHOOSING_DIMENSIONS), seed)
     return group_vectors(
         _narrowed(vectors, min(max(n_topics, FEWEST_DIMENSIONS), DIMENSIONS)), n_topics, seed
     )
-
-
-def _principal(vectors: Vectors, langs: Sequence[str | None]) -> Vectors:
-    """Return the vectors without what all of one language share, turned so that the strongest come first."""
-    centred = without_language(vectors, langs)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    turned: Vectors = (centred @ directions[:, ::-1]).astype(np.float32)
-    return turned
 
 
 def without_language(vectors: Vectors, langs: Sequence[str | None]) -> NDArray[np.float64]:
@@ -309,7 +304,8 @@ def topic_terms(texts: Sequence[str], labels: Labels) -> list[list[str]]:
     taken. Looked at are the first HEAD characters of NAMED_BY texts a topic, evenly spaced.
     """
     n_topics = int(labels.max(initial=-1)) + 1
-    members = [_spaced(np.flatnonzero(labels == topic).tolist()) for topic in range(n_topics)]
+    members = [np.flatnonzero(labels == topic).tolist() for topic in range(n_topics)]
+    members = [some[:: -(-len(some) // NAMED_BY)] if some else [] for some in members]
     spellings: dict[str, Counter[str]] = {}
     counts = [[_term_counts(texts[at][:HEAD], spellings) for at in some] for some in members]
     n_texts = Counter(term for some in counts for one in some for term in one)
@@ -325,16 +321,10 @@ def topic_terms(texts: Sequence[str], labels: Labels) -> list[list[str]]:
                     scores[term] += round(math.log1p(times) * uses[term] / len(some) * rarity**2, 9)
         telling = [term for term, score in scores.items() if score > 0]
         ranked = sorted(telling, key=lambda term: (-scores[term], -len(term), term))
-        found.append([_spelled(term, spellings) for term in _apart(ranked)])
+        found.append(
+            [spellings[term].most_common(1)[0][0] if term in spellings else term for term in _apart(ranked)]
+        )
     return found
-
-
-def _spaced(members: list[int]) -> list[int]:
-    return members[:: -(-len(members) // NAMED_BY)] if members else []
-
-
-def _spelled(term: str, spellings: dict[str, Counter[str]]) -> str:
-    return spellings[term].most_common(1)[0][0] if term in spellings else term
 
 
 def topic_names(terms: Sequence[Sequence[str]]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.kernel.dataset.certificate import DIGITS, digest
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Document, Evidence, Question, references
 
 SOURCES = "evidence_sources"  # in a question's metadata
@@ -93,6 +94,7 @@ def remember_sources(question: Question, documents: Mapping[str, str]) -> Questi
     return msgspec.structs.replace(question, metadata=metadata)
 
 
+@takes_rows(questions=Question, documents=Document)
 def place_evidence(questions: Sequence[Question], documents: Iterable[Document]) -> PlacedEvidence:
     """Return the questions with their evidence where it stands in these documents.
 

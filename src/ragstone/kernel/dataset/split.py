@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Question
 
 Side = Literal["dev", "test"]
@@ -21,6 +22,7 @@ def documents_of(question: Question) -> set[str]:
     return names
 
 
+@takes_rows(questions=Question)
 def split_questions(questions: Sequence[Question], test_share: float, seed: int) -> dict[str, Side]:
     """Return the side of each question, by its id.
 

@@ -129,7 +129,9 @@ class Embedder:
                 self._remember({key: found[key] for key in by_key})
             self.n_cached += len(keys) - len(absent)
         if not all(keys):
-            found[b""] = self._zeros(len(texts))
+            if self._dimension is None:
+                raise DataError(f"all {len(texts)} texts to embed are blank. Check that the rows hold text.")
+            found[b""] = np.zeros(self._dimension, dtype=np.float32)
         return [found[key] for key in keys]
 
     def _in_memory(self, keys: Iterable[bytes]) -> dict[bytes, Vectors | CallFailed]:
@@ -212,11 +214,6 @@ class Embedder:
             )
         self._dimension = next(iter(lengths), None)
         return vectors
-
-    def _zeros(self, n_texts: int) -> Vectors:
-        if self._dimension is None:
-            raise DataError(f"all {n_texts} texts to embed are blank. Check that the rows hold text.")
-        return np.zeros(self._dimension, dtype=np.float32)
 
 
 def _incomplete(failures: Sequence[CallFailed], n_texts: int) -> CallFailed:

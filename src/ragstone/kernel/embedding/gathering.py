@@ -44,16 +44,14 @@ class Gathered:
         if group.task is None:
             group.task = asyncio.create_task(self._embed(group))
         found = await asyncio.shield(group.task)
-        return [_vector(one) for one in found[start : start + len(texts)]]
+        own = found[start : start + len(texts)]
+        failure = next((one for one in own if isinstance(one, CallFailed)), None)
+        if failure is not None:
+            raise failure
+        return [one for one in own if not isinstance(one, CallFailed)]
 
     async def _embed(self, group: _TextGroup) -> Found:
         async with self._turn:
             if self._open is group:
                 self._open = None
             return await asyncio.to_thread(self._embedder.each, group.texts, group.role)
-
-
-def _vector(found: Vectors | CallFailed) -> Vectors:
-    if isinstance(found, CallFailed):
-        raise found
-    return found

@@ -11,11 +11,10 @@ from ragstone.kernel.engine.digests import digest_of, hexdigest, plain_settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.leaves import identities
+from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.systems.chosen import asks_built_in
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.version import __version__
-
-FILE = "manifest.json"
 
 
 def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
@@ -24,7 +23,7 @@ def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
     Raises DataError; nothing has been changed then. A run that was interrupted has no manifest and is
     taken up again; so the manifest of a run that is being replaced goes first.
     """
-    path = folder / FILE
+    path = folder / MANIFEST
     if not path.is_file():
         return
     try:
@@ -63,7 +62,7 @@ def write_manifest(
             "digest": digest_of(prompt),
             "text": prompt.prompt,
         }
-    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

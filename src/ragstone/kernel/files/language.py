@@ -90,7 +90,8 @@ def _automaton() -> _Automaton:
 def _classified(texts: Sequence[str]) -> list[str | None]:
     """Return what py3langid's `classify` finds for texts that hold a letter, all of them step by step."""
     identifier = _identifier()
-    encoded = [_encoded(text) for text in texts]
+    cased = (text.lower() if text.isupper() else text for text in texts)
+    encoded = [unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass") for text in cased]
     codes: list[str | None] = []
     for content, features in zip(encoded, _features(encoded), strict=True):
         seen, counts = np.unique(features, return_counts=True)
@@ -117,9 +118,3 @@ def _features(encoded: Sequence[bytes]) -> list[NDArray[np.int32]]:
         states = following[row_of[states] + steps[step]].astype(np.int64)
         found[:, step] = feature_of[states]
     return [row[: len(text)][row[: len(text)] >= 0] for row, text in zip(found, encoded, strict=True)]
-
-
-def _encoded(text: str) -> bytes:
-    """Return a text as py3langid encodes it."""
-    text = text.lower() if text.isupper() else text
-    return unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass")

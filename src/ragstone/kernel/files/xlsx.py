@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, XMLParser
 
 import msgspec
 
+from ragstone.kernel.files.digits import whole_number
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.office import (
     REPEATED,
@@ -19,12 +20,8 @@ from ragstone.kernel.files.office import (
     child,
     children,
     local,
-    main_part,
-    opened_package,
-    parsed,
+    open_office,
     refuse_doctype,
-    related,
-    relations_of,
 )
 from ragstone.kernel.files.sheet import FileTable, names_of
 from ragstone.kernel.files.zips import DAMAGED, check_entry
@@ -62,7 +59,7 @@ def formats_of(styles: Element | None, workbook: Element) -> Formats:
 
 
 def _kind_of_number(number: str) -> str:
-    code = int(number) if number.isdecimal() else 0
+    code = whole_number(number)
     if code == _DURATION:
         return "duration"
     return next((kind for kind, codes in _KINDS.items() if code in codes), "")
@@ -132,19 +129,18 @@ def read_xlsx(file: File) -> Iterator[FileTable]:
 
     Raises Unreadable for a damaged, encrypted or old file, and for a sheet of more than MOST_CELLS cells.
     """
-    with opened_package(file) as archive:
-        main = main_part(archive, "xl/workbook.xml")
-        workbook = parsed(archive, main)
+    with open_office(file, "xl/workbook.xml") as opened:
+        workbook = opened.parsed(opened.main)
         if workbook is None or local(workbook) != "workbook":
             raise Unreadable("it is no Excel file: it has no workbook")
-        relations = relations_of(archive, main)
+        relations = opened.relations(opened.main)
         strings = next((one.target for one in relations.values() if one.kind == "sharedStrings"), "")
-        shared = _Strings.of(archive, strings)
-        formats = formats_of(related(archive, main, "styles"), workbook)
+        shared = _Strings.of(opened.archive, strings)
+        formats = formats_of(opened.related(opened.main, "styles"), workbook)
         for sheet in children(child(workbook, "sheets")):
             relation = relations.get(next((v for k, v in sheet.attrib.items() if k.endswith("}id")), ""))
             if relation and relation.kind == "worksheet" and attribute(sheet, "state") in (None, "visible"):
-                hearer = _Sheet.of(archive, relation.target, shared, formats)
+                hearer = _Sheet.of(opened.archive, relation.target, shared, formats)
                 table = _table(hearer, attribute(sheet, "name") or "")
                 if table is not None:
                     yield table
@@ -245,7 +241,7 @@ class _Sheet:
             self._place(attributes)
         elif name == "row":
             number = attributes.get("r", "")
-            self._row = int(number) if number.isdecimal() else self._row + 1
+            self._row = whole_number(number, self._row + 1)
             self._column = 0
         elif name == "mergeCell":
             self.merged.append(attributes.get("ref", ""))
@@ -286,14 +282,14 @@ class _Sheet:
     def _shown(self, value: str) -> str:
         kind = self._cell.get("t", "n")
         if kind == "s":
-            number = int(value) if value.isdecimal() else -1
+            number = whole_number(value, -1)
             return self._shared[number] if 0 <= number < len(self._shared) else ""
         if kind == "b":
             return "TRUE" if value == "1" else "FALSE"
         if kind != "n" or not value:
             return value
         style = self._cell.get("s", "0")
-        number = int(style) if style.isdecimal() else 0
+        number = whole_number(style)
         kinds = self._formats.kinds
         return shown(value, kinds[number] if number < len(kinds) else "", self._formats)
 

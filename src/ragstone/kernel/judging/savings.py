@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Judgement, Usage
 
 
@@ -97,6 +98,7 @@ class CascadeTally:
         return [_savings(judge, rows) for judge, rows in self._cascades.items()]
 
 
+@takes_rows(judgements=Judgement)
 def cascade_savings(judgements: Iterable[Judgement]) -> list[CascadeSavings]:
     """Return what each cascade among the judgements has saved; empty where there is none."""
     tally = CascadeTally()

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
+from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of, conversation_of
 from ragstone.kernel.records import STATUSES, Judgement, Question, StatementsOf, Status, Verdict
 from ragstone.kernel.statistics import Estimate, mean_bounds, mean_estimate
@@ -233,6 +234,7 @@ class Tally:
         return [_summarise(group, seed) for group in self._groups.values()]
 
 
+@takes_rows(judgements=Judgement)
 def summarise(
     judgements: Iterable[Judgement], *, clusters: Mapping[str, str] | None = None, seed: int = 0
 ) -> Rows[MetricSummary]:

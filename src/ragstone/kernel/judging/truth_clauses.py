@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 import msgspec
@@ -178,7 +178,7 @@ def _tokens(clause: str, lexicon: Lexicon) -> list[Token]:
     unspaced = lexicon.lang in UNSPACED
     units: Sequence[str] = "".join(_words(clause)) if unspaced else _words(clause)
     tokens: list[Token] = []
-    at, joint = 0, "" if unspaced else " "
+    at, joint, told = 0, "" if unspaced else " ", False
     while at < len(units):
         for length in range(min(lexicon.longest, len(units) - at), 0, -1):
             text = joint.join(units[at : at + length])
@@ -186,9 +186,9 @@ def _tokens(clause: str, lexicon: Lexicon) -> list[Token]:
                 break
         else:
             text, length = units[at], 1
-            told = any({"true", "false"} & token.lists for token in tokens)
             lists = _KNOWN if text.isdigit() and tokens and not told else _CONTENT
         tokens.append(Token(text, lists))
+        told = told or not lists.isdisjoint(("true", "false"))
         at += length
     return tokens
 
@@ -209,6 +209,7 @@ def _statement_words(statement: str) -> StatementWords:
     return StatementWords(words, frozenset(word[:STEM] for word in words if len(word) >= STEM))
 
 
+@lru_cache(maxsize=1024)  # of the answer it is asked for each clause
 def _n_unknown(clause: str, lang: str, known: StatementWords) -> int:
     """Return how many words of a clause a language cannot know; phrases may leave more of them."""
     if lang in UNSPACED:
@@ -250,7 +251,7 @@ def _read(tokens: Sequence[Token]) -> Clause:
     if not places:
         value = _reply(before)
         return "open" if value == "true" and any("no" in token.lists for token in rest) else value
-    values = {_value(before, at) for at in places}
+    values = _values(before, places)
     if len(values) > 1 or _contrary(rest, values):
         return "open"
     return _agreed(before, places, values.pop())
@@ -289,15 +290,22 @@ def _replies(tokens: Sequence[Token]) -> list[int]:
     ]
 
 
-def _value(tokens: Sequence[Token], at: int) -> Clause:
-    """Return what one verdict says with the negations of its clause."""
-    denied = [place for place, token in enumerate(tokens) if "not" in token.lists and place != at]
-    if at and "no" in tokens[at - 1].lists:  # `not at all true`
-        denied.append(at - 1)
-    if not denied:
-        return "true" if "true" in tokens[at].lists else "false"
-    near = all(not any(map(_names, tokens[min(at, place) : max(at, place)])) for place in denied)
-    return "false" if near and "true" in tokens[at].lists else "open"
+def _values(tokens: Sequence[Token], places: Sequence[int]) -> set[Clause]:
+    """Return what the verdicts say, each with the negations of its clause."""
+    denials = [place for place, token in enumerate(tokens) if "not" in token.lists]
+    named = [0, *accumulate(map(_names, tokens))]
+    found: set[Clause] = set()
+    for at in places:
+        denied = [place for place in (*denials[:2], *denials[-2:]) if place != at]
+        if at and "no" in tokens[at - 1].lists:  # `not at all true`
+            denied.append(at - 1)
+        is_true = "true" in tokens[at].lists
+        if not denied:
+            found.add("true" if is_true else "false")
+            continue
+        near = named[min(at, *denied)] == named[max(at, *denied)]
+        found.add("false" if near and is_true else "open")
+    return found
 
 
 def _contrary(rest: Sequence[Token], values: set[Clause]) -> bool:
@@ -308,10 +316,11 @@ def _contrary(rest: Sequence[Token], values: set[Clause]) -> bool:
 
 def _agreed(tokens: Sequence[Token], places: Sequence[int], value: Clause) -> Clause:
     """Return the value, unless a reply in the same clause says otherwise (`no it is true`)."""
+    told = frozenset(places)
     replies = {
         name
         for at in _replies(tokens)
-        if at not in places and "not" not in tokens[at].lists and at + 1 not in places
+        if at not in told and "not" not in tokens[at].lists and at + 1 not in told
         for name in ("yes", "no")
         if name in tokens[at].lists
     }

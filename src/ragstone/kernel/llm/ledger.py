@@ -74,6 +74,8 @@ STORE = (
 )
 VALUES = "VALUES (?, ?, ?, ?, ?)"
 CHOSEN = "created < ? AND model IN (SELECT value FROM json_each(?))"
+IO_ERROR = "disk I/O error"
+UNREAD = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
 LOG = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder(Completion).decode
 
@@ -432,8 +434,13 @@ def check_order(connection: sqlite3.Connection) -> None:
 
 
 def is_damage(mistake: Exception) -> bool:
-    """Return whether the file is not what SQLite wrote."""
-    return any(words in str(mistake) for words in ("malformed", "not a database", "disk I/O error"))
+    """Return whether the file is not what SQLite wrote, or cannot be read.
+
+    What cannot be written, as on a full disk, is an I/O error too, and no damage.
+    """
+    if IO_ERROR in str(mistake):
+        return getattr(mistake, "sqlite_errorname", "") in ("", *UNREAD)
+    return any(words in str(mistake) for words in ("malformed", "not a database"))
 
 
 def explain(path: Path, mistake: Exception) -> str:
@@ -451,6 +458,6 @@ def explain(path: Path, mistake: Exception) -> str:
         return (
             f"{path}: another process has been writing to it for {BUSY_S:.0f} s. Run again when it is done."
         )
-    if "full" in text:
+    if "full" in text or IO_ERROR in text:
         return f"{path}: the disk is full. Make room and run the same command again; what is stored stays."
     return f"{path}: the ledger cannot be used ({text}). Check that its folder is writable."

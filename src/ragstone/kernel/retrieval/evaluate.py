@@ -1,13 +1,13 @@
 """Rankings and the documents that hold the answers -> measures of each question, means, groups, batches."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from ragstone.kernel.config.bench import BATCH
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Question, Ranking
 from ragstone.kernel.retrieval.measures import (
     MEASURES,
@@ -64,6 +64,7 @@ class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
     n_unplaced: int = 0
 
 
+@takes_rows(rankings=Ranking, questions=Question)
 def measure_queries(
     rankings: Sequence[Ranking],
     questions: Sequence[Question],
@@ -251,9 +252,6 @@ def measure_cut(
     )
 
 
-Group = Callable[[Question], str | None]
-
-
 def mean_measures(queries: QueryMeasures, chosen: Sequence[str] | None = None, *, seed: int) -> GroupMeasures:
     """Return the means of the measured questions `chosen` (ids; None for all), with their intervals.
 
@@ -280,30 +278,27 @@ def groups_by_tag(
     """
     measured = [question for question in questions if question.id in queries.first_ranks]
     tags = sorted({tag for question in measured for tag in question.tags or ()})
-    found = {tag: _grouped(queries, measured, _value_of(tag), seed) for tag in tags}
-    return {tag: values for tag, values in found.items() if values}
+    by_tag = {
+        tag: _grouped(queries, {question.id: (question.tags or {}).get(tag) for question in measured}, seed)
+        for tag in tags
+    }
+    return {tag: values for tag, values in by_tag.items() if values}
 
 
 def groups_by_lang(
     queries: QueryMeasures, questions: Sequence[Question], *, seed: int
 ) -> dict[str, GroupMeasures]:
     """Return language -> measures of the questions in it, sorted; questions without one are in none."""
-    measured = [question for question in questions if question.id in queries.first_ranks]
-    return _grouped(queries, measured, lambda question: question.lang, seed)
+    langs = {question.id: question.lang for question in questions if question.id in queries.first_ranks}
+    return _grouped(queries, langs, seed)
 
 
-def _value_of(tag: str) -> Group:
-    return lambda question: (question.tags or {}).get(tag)
-
-
-def _grouped(
-    queries: QueryMeasures, questions: Sequence[Question], group: Group, seed: int
-) -> dict[str, GroupMeasures]:
+def _grouped(queries: QueryMeasures, values: Mapping[str, str | None], seed: int) -> dict[str, GroupMeasures]:
+    """Return the measures of the questions of each value. values: question id -> value, None for none."""
     members: dict[str, list[str]] = {}
-    for question in questions:
-        value = group(question)
+    for question_id, value in values.items():
         if value is not None:
-            members.setdefault(value, []).append(question.id)
+            members.setdefault(value, []).append(question_id)
     if len(members) > MOST_VALUES:
         return {}
     return {value: mean_measures(queries, members[value], seed=seed) for value in sorted(members)}
@@ -317,7 +312,13 @@ def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int)
     batches = [_batch_of(queries, name, ids) for name, ids in measured.items()]
     full = [batch for batch in batches if batch.name.endswith(f"_{size:05}")]
     measures = dict.fromkeys(name for batch in full for name in batch.means)
-    spread = {name: _spread_of_means([b.means[name] for b in full if name in b.means]) for name in measures}
+    spread = {}
+    for name in measures:
+        means = [batch.means[name] for batch in full if name in batch.means]
+        low, first, median, third, high = np.quantile(means, (0, 0.25, 0.5, 0.75, 1)).tolist()
+        spread[name] = BatchSpread(
+            low=low, first_quartile=first, median=median, third_quartile=third, high=high
+        )
     return QuestionBatches(
         size=size,
         batches=batches,
@@ -337,23 +338,15 @@ def batches_of(queries: QueryMeasures, questions: Sequence[Question], size: int)
 
 
 def _batch_of(queries: QueryMeasures, name: str, ids: Sequence[str]) -> QuestionBatch:
-    return QuestionBatch(
-        name=name,
-        n_questions=len(ids),
-        means={name: mean for name, of in queries.values.items() if (mean := _mean_of(of, ids)) is not None},
-    )
+    known = {
+        measure: [values[question_id] for question_id in ids if question_id in values]
+        for measure, values in queries.values.items()
+    }
+    means = {measure: sum(values) / len(values) for measure, values in known.items() if values}
+    return QuestionBatch(name=name, n_questions=len(ids), means=means)
 
 
-def _mean_of(values: Mapping[str, float], ids: Sequence[str]) -> float | None:
-    known = [values[name] for name in ids if name in values]
-    return sum(known) / len(known) if known else None
-
-
-def _spread_of_means(means: Sequence[float]) -> BatchSpread:
-    low, first, median, third, high = np.quantile(means, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return BatchSpread(low=low, first_quartile=first, median=median, third_quartile=third, high=high)
-
-
+@takes_rows(rankings=Ranking, questions=Question)
 def evaluate_rankings(
     rankings: Sequence[Ranking],
     questions: Sequence[Question],
@@ -395,6 +388,8 @@ def summarise_queries(
     were measured, in file order. batch: questions in a batch.
     """
     everything = mean_measures(queries, seed=seed)
+    counts = Counter(queries.first_ranks.values())
+    histogram = {str(rank): counts[rank] for rank in range(1, queries.depth + 1)}
     return RetrievalSummary(
         retriever=queries.retriever,
         depth=queries.depth,
@@ -403,16 +398,10 @@ def summarise_queries(
         n_unanswerable=queries.n_unanswerable,
         n_unranked=queries.n_unranked,
         measures=everything.measures,
-        rank_histogram=_histogram(queries),
+        rank_histogram={**histogram, "absent": counts[None]},
         n_tied=queries.n_tied,
         n_unplaced=queries.n_unplaced,
         by_lang=groups_by_lang(queries, questions, seed=seed),
         by_tag=groups_by_tag(queries, questions, seed=seed),
         batches=in_batches(queries, questions, batch),
     )
-
-
-def _histogram(queries: QueryMeasures) -> dict[str, int]:
-    counts = Counter(queries.first_ranks.values())
-    places = {str(rank): counts[rank] for rank in range(1, queries.depth + 1)}
-    return {**places, "absent": counts[None]}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Document, Question, Ranking, RankingItem
 
 
@@ -37,6 +37,7 @@ def copies_of(documents: Iterable[Document], key: str) -> dict[str, str]:
     return same
 
 
+@takes_rows(documents=Document)
 def same_documents(documents: Sequence[Document], copies: str | None = None) -> dict[str, str]:
     """Return document id -> id of the document that it counts as: of copies, and of dropped duplicates.
 

@@ -274,7 +274,7 @@ def _check_places(name: str, declared: HttpSettings, among: ChunkFilter) -> None
 
 def _check_rankings(name: str, rankings: Sequence[Ranking], corpus: PlacedCorpus) -> None:
     """Raise ModelError where no question was answered, DataError where no id is one of the corpus."""
-    errors = [metadata["error"] for metadata in _metadata_of(rankings) if "error" in metadata]
+    errors = [note["error"] for ranking in rankings if "error" in (note := ranking.metadata or {})]
     if errors and len(errors) == len(rankings):
         raise ModelError(f"[retrievers] {name}: no question was answered: {errors[0]}")
     named = [item.document_id for ranking in rankings for item in ranking.items]
@@ -283,7 +283,3 @@ def _check_rankings(name: str, rankings: Sequence[Ranking], corpus: PlacedCorpus
             f"[retrievers] {name}: the retriever's ids and the corpus' ids differ, e.g. {named[0]!r} and "
             f"{min(corpus.ids)!r}. Check document_id, and give the documents that it searches."
         )
-
-
-def _metadata_of(rankings: Sequence[Ranking]) -> list[Mapping[str, object]]:
-    return [ranking.metadata or {} for ranking in rankings]

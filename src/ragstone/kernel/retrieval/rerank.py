@@ -124,7 +124,9 @@ async def order_by_model(model: str, deps: RetrieverDeps) -> Reorder:
             passages = cut_alike([texts[at] for at in window], most)
             cut |= {at for at, text in zip(window, passages, strict=True) if len(text) < len(texts[at])}
             reply = await ask(render(prompt, question, passages, secret))
-            found[start : start + WINDOW] = [window[at] for at in _permutation(reply.value, len(window))]
+            named = [number - 1 for number in reply.value.ranking]  # the others follow as they were
+            best_first = named + [at for at in range(len(window)) if at not in named]
+            found[start : start + WINDOW] = [window[at] for at in best_first]
         return found, {"cut": len(cut)} if cut else {}
 
     return order
@@ -177,12 +179,6 @@ def render(prompt: RerankPrompt, question: str, passages: Sequence[str], secret:
 
 def _reply_tokens(n: int) -> int:
     return REPLY_TOKENS + TOKENS_A_NUMBER * n
-
-
-def _permutation(order: _OrderReply, n: int) -> list[int]:
-    """Return positions from 0: those named, then the others as they were."""
-    named = [number - 1 for number in order.ranking]
-    return named + [at for at in range(n) if at not in named]
 
 
 @cache
@@ -242,17 +238,12 @@ async def rerank(
             except CallFailed as failure:
                 metadata |= {"reranked": False, "reason": failure.status}
             items = [ranking.items[at] for at in order] + ranking.items[declared.depth :]
-            return msgspec.structs.replace(
-                ranking, items=_with_rank_scores(items[:k]), metadata=metadata or None
-            )
+            items = [msgspec.structs.replace(item, score=1 / rank) for rank, item in enumerate(items[:k], 1)]
+            return msgspec.structs.replace(ranking, items=items, metadata=metadata or None)
 
         return await deps.each(f"rerank {name}", work, questions)
 
     return search
-
-
-def _with_rank_scores(items: Sequence[RankingItem]) -> list[RankingItem]:
-    return [msgspec.structs.replace(item, score=1 / place) for place, item in enumerate(items, 1)]
 
 
 def _passage(item: RankingItem, chunks: Mapping[str, Chunk], deps: RetrieverDeps, name: str) -> str:

@@ -32,7 +32,7 @@ def write_trec_run(path: Path, rankings: Iterable[Ranking]) -> None:
     _write(path, lines)
 
 
-def read_trec_run(path: Path) -> list[Ranking]:
+def read_trec_run(path: Path | str) -> list[Ranking]:
     """Return one ranking a question and retriever, in order of appearance, best score first.
 
     As in trec_eval the score decides and the rank column only settles ties. Raises DataError by file and
@@ -77,7 +77,7 @@ def _write(path: Path, lines: Sequence[str]) -> None:
         partial_path(path).replace(path)
 
 
-def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
     """Return question id -> document id -> grade, in order of appearance; above 0 is relevant.
 
     As `qrels` of evaluate_rankings the grades count in nDCG. Raises DataError by file and line, and for a
@@ -113,10 +113,10 @@ def _qrels_line(cells: Sequence[str]) -> tuple[str, str, int]:
     return question, document, int(grade)
 
 
-def _parsed(path: Path, parse: Callable[[Sequence[str]], T]) -> Iterator[T]:
+def _parsed(path: Path | str, parse: Callable[[Sequence[str]], T]) -> Iterator[T]:
     kind = "question Q0 document rank score retriever" if parse is _run_line else "question 0 document grade"
     with explaining(f"{path}: cannot be read", "", OSError, UnicodeDecodeError):
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

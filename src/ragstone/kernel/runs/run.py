@@ -82,11 +82,12 @@ def read_run(folder: Path) -> Run:
     )
 
 
-def read_summary(folder: Path) -> RunSummary:
+def read_summary(folder: Path | str) -> RunSummary:
     """Return what summary.json of a run folder holds.
 
     Raises DataError when the folder or the file is missing, or holds something else.
     """
+    folder = Path(folder)
     path = folder / "summary.json"
     if not folder.is_dir():
         raise DataError(
@@ -113,8 +114,9 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
 
 
-def read_certificate(path: Path) -> Certificate:
+def read_certificate(path: Path | str) -> Certificate:
     """Return the certificate that a file, or a folder's certificate.json, holds. Raises DataError."""
+    path = Path(path)
     file = path / CERTIFICATE if path.is_dir() else path
     return read_numbers(file, Certificate, "certificate", "ragstone build questions")
 

@@ -16,7 +16,7 @@ from ragstone.kernel.embedding.model import NotEmbedded
 from ragstone.kernel.engine.local import map_in_order
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, takes_rows
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Status
@@ -78,6 +78,7 @@ def read_taggable(path: Path) -> tuple[type[Taggable], list[Taggable]]:
     return Chunk, [*read_rows(path, Chunk)]
 
 
+@takes_rows(rows=(Document, Chunk))
 def tag(
     rows: Sequence[Taggable],
     *,
@@ -193,7 +194,7 @@ async def _tags_of(
 
     chosen: list[TagChoice | None] = []
     with session.progress("tag", len(rows), session.state) as advance:
-        async for one in map_in_order(work, texts, session.models.stop):
+        async for one in map_in_order(work, texts, session.stop):
             advance()
             chosen.append(one)
     found = [one.value if one and isinstance(one.value, dict) else {} for one in chosen]
@@ -224,7 +225,7 @@ async def _topics_of(
             return await name_topic(terms[topic], members[topic], ask, secret)
 
         with session.progress("name topics", len(terms), session.state) as advance:
-            async for one in map_in_order(work, range(len(terms)), session.models.stop):
+            async for one in map_in_order(work, range(len(terms)), session.stop):
                 advance()
                 named.append(one)
         said = [

@@ -1,12 +1,10 @@
 """The extractive application: sentences of what was retrieved for a question, word for word."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.records import Answer, Context, Question
-from ragstone.kernel.retrieval.extracting import THRESHOLD, AnswerSentence, best_sentences
+from ragstone.kernel.retrieval.extracting import THRESHOLD, best_sentences
 from ragstone.kernel.systems.rows import unanswered
 
 
@@ -24,7 +22,8 @@ def quote_contexts(
         most=declared.sentences,
         threshold=THRESHOLD if declared.threshold is None else declared.threshold,
     )
-    found = _in_reading_order(found)
+    passages = [one.passage for one in found]  # that of the best first; in each the order of its text
+    found = sorted(found, key=lambda one: (passages.index(one.passage), one.start))
     citations = [
         {"context": one.passage + 1, "start": one.start, "end": one.end, "score": round(one.score, 4)}
         for one in found
@@ -34,9 +33,3 @@ def quote_contexts(
         answer="\n".join(one.text for one in found) or declared.refusal,
         metadata={"citations": citations} if citations else None,
     )
-
-
-def _in_reading_order(found: Sequence[AnswerSentence]) -> list[AnswerSentence]:
-    """Return the sentences passage by passage, that of the best first, each passage's as they stand in it."""
-    passages = [one.passage for one in found]
-    return sorted(found, key=lambda one: (passages.index(one.passage), one.start))

@@ -24,8 +24,8 @@ from ragstone.kernel.llm import CallFailed, Message, Prompt
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import AppFailed, Endpoint
 from ragstone.kernel.records import Answer, Question, figure_of
+from ragstone.kernel.systems.reply import SystemReply, completion_of
 from ragstone.kernel.systems.rows import messages_of, thread_of
-from ragstone.kernel.systems.said import SystemReply, completion_of
 from ragstone.kernel.tables.reading import parse_row
 
 
@@ -38,6 +38,11 @@ class Callee(msgspec.Struct, frozen=True, kw_only=True):
     function: Function
     identity: str
     takes: "Takes"
+
+    def is_found(self, name: str) -> bool:
+        """Return whether a module has the callable under its name, so that another process finds the same."""
+        module = name.partition(":")[0]
+        return module not in ("?", "__main__") and self.identity == callee_of(self.function)[1].identity
 
 
 Takes = Literal["text", "row", "messages"]
@@ -157,9 +162,10 @@ def _row(returned: object, where: str) -> Answer:
     if isinstance(returned, Answer):
         return returned
     if not isinstance(returned, Mapping):
+        value = "None" if returned is None else f"{type(returned).__name__} ({str(returned)[:60]!r})"
         raise AppFailed(
             "unparsable",
-            f"{where} returned {_shown(returned)}; it must return a text, a mapping with `answer` and, if it "
+            f"{where} returned {value}; it must return a text, a mapping with `answer` and, if it "
             "can, `contexts`, or a ragstone.Answer",
         )
     raw = {"question_id": "-", **returned}
@@ -170,7 +176,3 @@ def _row(returned: object, where: str) -> Answer:
     except DataError as mistake:
         reason = str(mistake).removeprefix(f"row {raw!r}: ")
         raise AppFailed("unparsable", f"{where} returned a mapping that is no answer: {reason}") from None
-
-
-def _shown(value: object) -> str:
-    return "None" if value is None else f"{type(value).__name__} ({str(value)[:60]!r})"

@@ -24,10 +24,10 @@ from ragstone.kernel.llm.json_service import (
 )
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import AppFailed, Endpoint, Unreachable
-from ragstone.kernel.records import Answer, Context, Metadata, Question, Step, Usage, told_usage
+from ragstone.kernel.records import Answer, Context, Question, Step, Usage, told_usage
 from ragstone.kernel.retrieval.deps import question_tags
+from ragstone.kernel.systems.reply import SystemReply, completion_of
 from ragstone.kernel.systems.rows import CONVERSATION_ID, messages_of, thread_of
-from ragstone.kernel.systems.said import SystemReply, completion_of
 from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.reading import parse_row
 
@@ -131,7 +131,10 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
         for field in ("answer", "contexts", "steps", "conversation_id", *NUMBERS)
         if (path := getattr(declared, field)) is not None
     }
-    listed = _list_of(declared.contexts, where)
+    listed = None  # what finds the list that the path goes through last: an empty one is not none
+    if declared.contexts is not None:
+        path = declared.contexts.rpartition("[*]")[0] or declared.contexts
+        listed = compile_path(path, f"{where} contexts")
 
     def read(reply: Json) -> tuple[SystemReply, Usage | None, float | None]:
         answer = _text(reply, picks["answer"], declared.answer, where)
@@ -142,22 +145,16 @@ def compile_reader(declared: HttpSystem, where: str) -> Reader:
             )
         tokens = [_number(reply, picks.get(field)) for field in ("input_tokens", "output_tokens")]
         usage = None if tokens == [None, None] else told_usage(*tokens)
+        name = picks["conversation_id"](reply)[:1] if "conversation_id" in picks else []
         said = SystemReply(
             answer=answer,
             contexts=contexts,
             steps=_steps(reply, picks["steps"], declared.steps, where) if "steps" in picks else None,
-            metadata=_named(reply, picks.get("conversation_id")),
+            metadata={CONVERSATION_ID: str(name[0])} if name and isinstance(name[0], str | int) else None,
         )
         return said, usage, _number(reply, picks.get("cost_usd"))
 
     return read
-
-
-def _list_of(path: str | None, where: str) -> Pick | None:
-    """Return the path of the list that a path goes through last, for telling an empty one from none."""
-    if path is None:
-        return None
-    return compile_path(path.rpartition("[*]")[0] or path, f"{where} contexts")
 
 
 def _text(reply: Json, pick: Pick, path: str, where: str) -> str:
@@ -201,12 +198,6 @@ def _steps(reply: Json, pick: Pick, path: str | None, where: str) -> list[Step]:
         return msgspec.convert(as_steps(found), list[Step])
     except (TypeError, msgspec.ValidationError) as mistake:
         raise AppFailed("unparsable", f"{where} steps = {path!r}: {mistake}") from None
-
-
-def _named(reply: Json, pick: Pick | None) -> Metadata | None:
-    """Return what the application calls the conversation, None where it does not tell."""
-    found = pick(reply)[:1] if pick else []
-    return {CONVERSATION_ID: str(found[0])} if found and isinstance(found[0], str | int) else None
 
 
 def _number(reply: Json, pick: Pick | None) -> float | None:

@@ -61,6 +61,17 @@ def tool_named(call: Mapping[str, Any]) -> str | None:
     return str(name) if name else None
 
 
+def named_call(call: object) -> tuple[str, dict[str, Any] | None] | None:
+    """Return the tool and the arguments of a call (see tool_named, arguments_of); None where it has no tool.
+
+    A name alone is a call of that tool that says nothing of arguments.
+    """
+    if isinstance(call, str) and call.strip():
+        return call.strip(), None
+    tool = tool_named(call) if isinstance(call, Mapping) else None
+    return (tool, arguments_of(call)) if tool is not None and isinstance(call, Mapping) else None
+
+
 def arguments_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of a call, also of a text of JSON; None where it says nothing of them.
 

@@ -27,7 +27,11 @@ def read_saved(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with optional_package(f"reading {path}", "parquet"):
         import pyarrow as pa
     if not (path / _STATE).is_file():
-        path = _only_split(path)
+        splits = _json(path / _SPLITS).get("splits") or []
+        if len(splits) != 1:
+            names = ", ".join(map(str, splits))
+            raise DataError(f"{path}: a folder of several splits. Name one of them: {names}.")
+        path = path / str(splits[0])
     number = 0
     for file in [path / str(one["filename"]) for one in _json(path / _STATE).get("_data_files") or []]:
         with (
@@ -41,13 +45,6 @@ def read_saved(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-
-
-def _only_split(path: Path) -> Path:
-    splits = _json(path / _SPLITS).get("splits") or []
-    if len(splits) == 1:
-        return path / str(splits[0])
-    raise DataError(f"{path}: a folder of several splits. Name one of them: {', '.join(map(str, splits))}.")
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -77,7 +77,9 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
         begins = file.read(64)
         file.seek(0)
         if path.suffix.lower() != ".gz" and not begins.startswith(b"\x1f\x8b"):
-            yield io.BytesIO(_decoded(path, file.read()).encode()) if _is_wide(begins) else file
+            # UTF-16 and UTF-32 begin with their mark, or with many NULs.
+            is_wide = begins.startswith((b"\xff\xfe", b"\xfe\xff")) or 3 * begins.count(0) > len(begins) > 3
+            yield io.BytesIO(_decoded(path, file.read()).encode()) if is_wide else file
             return
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
@@ -87,11 +89,6 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
                 f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it "
                 "again."
             ) from None
-
-
-def _is_wide(begins: bytes) -> bool:
-    """Say whether a text begins as UTF-16 or UTF-32 does: by their mark, or with many NULs."""
-    return begins.startswith((b"\xff\xfe", b"\xfe\xff")) or 3 * begins.count(0) > len(begins) > 3
 
 
 def _short_lines(read: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
@@ -196,8 +193,8 @@ def _decoded_json(path: Path, content: bytes) -> str | None:
         decoded = decode_unmixed(content)
     if decoded is None:
         return None
-    _note_encoding(path, decoded[1])
-    return decoded[0]
+    _note_encoding(path, decoded.encoding)
+    return decoded.text
 
 
 def _note_encoding(path: Path, encoding: str) -> None:

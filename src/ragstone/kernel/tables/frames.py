@@ -162,13 +162,13 @@ class Rows(list[T], Displayed):
         self.of = of
 
     @overload
-    def __getitem__(self, place: SupportsIndex, /) -> T: ...
+    def __getitem__(self, index: SupportsIndex, /) -> T: ...
     @overload
-    def __getitem__(self, place: slice, /) -> "Rows[T]": ...
-    def __getitem__(self, place: SupportsIndex | slice, /) -> "T | Rows[T]":
-        if isinstance(place, slice):
-            return Rows(super().__getitem__(place), self.of)
-        return super().__getitem__(place)
+    def __getitem__(self, index: slice, /) -> "Rows[T]": ...
+    def __getitem__(self, index: SupportsIndex | slice, /) -> "T | Rows[T]":
+        if isinstance(index, slice):
+            return Rows(super().__getitem__(index), self.of)
+        return super().__getitem__(index)
 
     def __add__(self, others: list[Any], /) -> "Rows[Any]":
         return Rows([*self, *others], self.of)

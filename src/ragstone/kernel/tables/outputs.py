@@ -1,8 +1,9 @@
 """Which command wrote a file. The same command may write it again: it adds what is missing."""
 
+import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -112,6 +113,22 @@ class CommandOutputs:
 
 OUTPUTS: ContextVar[CommandOutputs | None] = ContextVar("outputs", default=None)
 """The outputs of the command that runs; None in a function that is called from Python."""
+
+
+@contextlib.contextmanager
+def outputs_of_command(
+    name: str, home: Path, options: Callable[[], dict[str, str]], grows: Collection[str]
+) -> Iterator[CommandOutputs]:
+    """Give the outputs of a command, which hold until the block ends. options: see CommandRecord.
+
+    home, grows: see CommandOutputs.
+    """
+    outputs = CommandOutputs(home, lambda: CommandRecord(command=name, options=options()), grows)
+    before = OUTPUTS.set(outputs)
+    try:
+        yield outputs
+    finally:
+        OUTPUTS.reset(before)
 
 
 def expect_output(path: Path) -> None:

@@ -8,10 +8,9 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 
 from ragstone.kernel.tables import words
-from ragstone.kernel.tables.columns import as_number, is_absent
+from ragstone.kernel.tables.columns import PASSAGE, as_number, is_absent
 from ragstone.kernel.tables.nearness import words_of
 
-PASSAGE = 20  # characters; no shorter text is a passage
 _LONGEST_GRADE = 30  # characters; what is longer is a sentence
 _LONGEST_QUESTION = 1000
 _LONG_WORD = 5  # letters of a word that may be a part of a compound: `Hotlinefrage`, `Antworttext`

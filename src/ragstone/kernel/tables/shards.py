@@ -74,7 +74,7 @@ def shards_of(folder: Place) -> list[str]:
     names = [one.name for one in listed if _is_shard(one.name)]
     manifest = read_manifest(folder) if any(one.name == MANIFEST for one in listed) else None
     if manifest is None:
-        kinds = sorted({_ending(name) for name in names})
+        kinds = sorted({next(one for one in reversed(ENDINGS) if name.endswith(one)) for name in names})
         if len(kinds) > 1:
             raise DataError(
                 f"{folder}: shards of several formats ({', '.join(kinds)}), so it is unclear which are "
@@ -258,7 +258,3 @@ class _Shards:
 
 def _is_shard(name: str) -> bool:
     return name.endswith(ENDINGS) and not name.startswith(("_", "."))
-
-
-def _ending(name: str) -> str:
-    return next(ending for ending in reversed(ENDINGS) if name.endswith(ending))

@@ -191,11 +191,6 @@ def check_url(url: str) -> None:
         remove(trial)
 
 
-def credentials() -> dict[str, str]:
-    """Return the variables of the environment by which drivers find storage, for other processes."""
-    return {name: text for name, text in os.environ.items() if name.startswith(("AWS_", "GOOGLE_"))}
-
-
 @contextlib.contextmanager
 def told(place: str, done: str) -> Iterator[None]:
     """Turn what drivers of fsspec raise into a DataError that says what to do. done: what was tried."""

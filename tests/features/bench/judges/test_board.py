@@ -155,7 +155,7 @@ def test_mapping_places_labels_between_two_on_their_line():
     [
         ({"0": 0.0, "1": 1.0}, "label 2 is not in the mapping"),
         ({"0": 0.0}, "at least the lowest and the highest"),
-        ({"low": 0.0, "2": 1.0}, "labels are numbers"),
+        ({"low": 0.0, "2": 1.0}, "labels are words or numbers"),
     ],
 )
 def test_mapping_that_does_not_hold_the_labels_is_refused(mapping, says):

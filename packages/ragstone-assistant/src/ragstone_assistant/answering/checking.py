@@ -77,12 +77,12 @@ class Checker:
         self.cautions = self.cautions or self._sensitive.mentioned(text)
         self._support.follows(text)
         self._said_words.append((set(content_words(text)), stated_values(text)))
-        said = with_marks(text, sorted(self._cited.index(n) + 1 for n in numbers))
-        return self._release(said)
+        marked_text = with_marks(text, sorted(self._cited.index(n) + 1 for n in numbers))
+        return self._release(marked_text)
 
     def _marked(self, text: str) -> list[int]:
-        shown: Sequence[object] = self._rendered.passages
-        return [number - 1 for number in marks_in(text) if 0 < number <= len(shown)]
+        passages: Sequence[object] = self._rendered.passages
+        return [number - 1 for number in marks_in(text) if 0 < number <= len(passages)]
 
     def _cleaned(self, text: str) -> str:
         if _FENCE_LINE.match(text):
@@ -105,10 +105,10 @@ class Checker:
 
     def _repeats(self, text: str) -> bool:
         """Say whether nearly all its words stand in one sentence that was said, and its numbers too."""
-        words, values = set(content_words(text)), stated_values(text)
-        return bool(words) and any(
-            len(words & said) >= SAME * len(words) and all(value in before for value in values)
-            for said, before in self._said_words
+        content, values = set(content_words(text)), stated_values(text)
+        return bool(content) and any(
+            len(content & earlier) >= SAME * len(content) and all(value in before for value in values)
+            for earlier, before in self._said_words
         )
 
     def _wait(self, text: str) -> str:
@@ -128,13 +128,13 @@ class Checker:
         gap = (
             self._gap
             if introduced
-            else max([self._gap, *(one.gap for one in self._waiting)], key=_GAPS.index)
+            else max([self._gap, *(held.gap for held in self._waiting)], key=_GAPS.index)
         )
         pieces = [*(self._waiting if introduced else ()), Sentence(gap, text)]
-        said = "".join(piece.gap + piece.text for piece in pieces)
-        said = said if self._said else said.lstrip()
+        released = "".join(piece.gap + piece.text for piece in pieces)
+        released = released if self._said else released.lstrip()
         self._waiting, self._gap, self._said = [], "", True
-        return said
+        return released
 
 
 def _without_cut_mark(text: str) -> str:

@@ -66,8 +66,8 @@ def create_app(
     """
     held = digests(keys or {})
     check_admins(serve.admin_keys, held)
-    kept = Conversations(folder, serve.keep_days)
-    app_state = AppState(assistant, serve, held, kept, clocks=clocks or Clocks(), k=k)
+    conversations = Conversations(folder, serve.keep_days)
+    app_state = AppState(assistant, serve, held, conversations, clocks=clocks or Clocks(), k=k)
 
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:

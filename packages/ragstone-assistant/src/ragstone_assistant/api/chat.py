@@ -70,20 +70,20 @@ async def chat_completions(
         )
     try:
         work = reply(app_state, exchange, lambda: _respond(app_state, exchange.asked))
-        said = await unless_gone(request, work)
+        outcome = await unless_gone(request, work)
     finally:
         if busy is not None:
             app_state.busy.discard(busy)
-    if said is None:
+    if outcome is None:
         return Response(b"", status_code=CLOSED)
     return Response(
         msgspec.json.encode(
             ChatReply(
                 id=f"chatcmpl-{exchange.id}",
                 created=int(exchange.received.timestamp()),
-                choices=[Choice(ReplyMessage(said.text))],
-                usage=tokens(said.usage),
-                ragstone=replied(said, exchange.id, exchange.conversation_id),
+                choices=[Choice(ReplyMessage(outcome.text))],
+                usage=tokens(outcome.usage),
+                ragstone=replied(outcome, exchange.id, exchange.conversation_id),
             )
         ),
         media_type="application/json",
@@ -107,13 +107,13 @@ async def model_card(model: FromPath[str]) -> ModelCard:
     return ModelCard()
 
 
-async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState) -> PendingExchange:
+async def _exchange(request: AnyRequest, body: ChatRequest, app_state: AppState) -> PendingExchange:
     """Return the exchange that a request asks for. Raises RefusedRequest."""
-    _check_model(asked.model)
+    _check_model(body.model)
     turns = [
-        Turn(one.role, one.text)
-        for one in asked.messages
-        if one.role in ("user", "assistant") and one.text.strip()
+        Turn(message.role, message.text)
+        for message in body.messages
+        if message.role in ("user", "assistant") and message.text.strip()
     ]
     while turns and turns[-1].role == "assistant":
         turns.pop()
@@ -121,15 +121,13 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState
         raise RefusedRequest(422, "messages hold no question: the last one with text must be the user's")
     check_question(turns[-1].content, app_state)
     owner, now = owner_of(request), app_state.clocks.now()
-    conversation_id, asked_turns, keep = asked.conversation_id, turns, (turns[-1],)
+    conversation_id, asked_turns, keep = body.conversation_id, turns, (turns[-1],)
     if conversation_id is not None:
         asked_turns = [*await _earlier(app_state, conversation_id, owner), turns[-1]]
-    begins = conversation_id is None and len(turns) == 1 and asked.store is not False
+    begins = conversation_id is None and len(turns) == 1 and body.store is not False
     return PendingExchange(
         id=new_id("x"),
-        asked=Asked(
-            turns=tuple(asked_turns[-READ_TURNS:]), filters=dict(asked.filters or {}), lang=asked.lang
-        ),
+        asked=Asked(turns=tuple(asked_turns[-READ_TURNS:]), filters=dict(body.filters or {}), lang=body.lang),
         owner=owner,
         received=now,
         conversation_id=new_id("c") if begins else conversation_id,
@@ -139,12 +137,12 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState
 
 
 async def _earlier(app_state: AppState, conversation_id: str, owner: str | None) -> list[Turn]:
-    kept = await app_state.conversations.turns(conversation_id, owner)
-    if kept is None:
+    turns = await app_state.conversations.turns(conversation_id, owner)
+    if turns is None:
         raise RefusedRequest(404, "there is no such conversation: begin one without conversation_id")
-    if len(kept) >= MOST_TURNS:
+    if len(turns) >= MOST_TURNS:
         raise RefusedRequest(409, f"this conversation has {MOST_TURNS} turns: begin another one")
-    return [Turn(turn.role, turn.text) for turn in kept]
+    return [Turn(turn.role, turn.text) for turn in turns]
 
 
 def check_question(question: str, app_state: AppState) -> None:
@@ -217,17 +215,17 @@ async def read_conversation(
     request: AnyRequest, conversation_id: FromPath[str], app_state: WithState
 ) -> Conversation:
     """Give the turns of a conversation."""
-    kept = await app_state.conversations.turns(conversation_id, owner_of(request))
-    if kept is None:
+    stored = await app_state.conversations.turns(conversation_id, owner_of(request))
+    if stored is None:
         raise RefusedRequest(404, GONE)
     turns = [
         ConversationTurn(
-            role=one.role,
-            text=one.text,
-            exchange_id=one.exchange_id,
-            ragstone=msgspec.json.decode(one.reply, type=Replied) if one.reply else None,
+            role=turn.role,
+            text=turn.text,
+            exchange_id=turn.exchange_id,
+            ragstone=msgspec.json.decode(turn.reply, type=Replied) if turn.reply else None,
         )
-        for one in kept
+        for turn in stored
     ]
     return Conversation(id=conversation_id, turns=turns)
 

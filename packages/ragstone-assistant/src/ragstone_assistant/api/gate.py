@@ -104,12 +104,12 @@ def _preflight(scope: HTTPScope, headers: Mapping[str, str], allowed: bool) -> T
         return None
     if not allowed:
         return Turned(403, "pages of this site may not ask: cors_origins of [serve] lacks it")
-    told = (
+    cors = (
         (b"access-control-allow-methods", METHODS),
         (b"access-control-allow-headers", b"Authorization, Content-Type"),
         (b"access-control-max-age", b"600"),
     )
-    return Turned(204, "", told)
+    return Turned(204, "", cors)
 
 
 def _turned(
@@ -160,10 +160,10 @@ def _unknown_or_hasty(
         return None
     client = scope["client"]
     caller = f"address {client[0] if client else ''}"
-    given, challenge = headers.get("authorization"), b"Bearer"
+    key, challenge = headers.get("authorization"), b"Bearer"
     if path == BROWSED or path.startswith(f"{BROWSED}/"):
-        given, challenge = as_bearer(given), b'Basic realm="Ragstone", charset="UTF-8"'
-    owner = name_of(app_state.keys, given) if app_state.keys else None
+        key, challenge = as_bearer(key), b'Basic realm="Ragstone", charset="UTF-8"'
+    owner = name_of(app_state.keys, key) if app_state.keys else None
     scope["state"]["owner"] = owner
     if owner is not None:
         caller = f"key {owner}"

@@ -52,21 +52,23 @@ async def reply(
         asking.cancel()
     failure = asking.exception()
     if failure is None:
-        said = asking.result()
-        await _keep(app_state, exchange, said)
-        return said
+        outcome = asking.result()
+        await _keep(app_state, exchange, outcome)
+        return outcome
     logger.error("exchange %s failed", exchange.id, exc_info=failure)
-    told = f"{type(failure).__name__}: {failure}"
+    problem = f"{type(failure).__name__}: {failure}"
     await _write(
-        app_state, exchange, Said(text="", kind="unavailable", lang=exchange.asked.lang or "und", error=told)
+        app_state,
+        exchange,
+        Said(text="", kind="unavailable", lang=exchange.asked.lang or "und", error=problem),
     )
     raise RefusedRequest(500, "the server failed at this question; its own log says why")
 
 
-async def _keep(app_state: AppState, exchange: PendingExchange, said: Said) -> None:
+async def _keep(app_state: AppState, exchange: PendingExchange, outcome: Said) -> None:
     """Keep the exchange. Conversations that cannot be written cost the user no reply: /health tells."""
-    await _write(app_state, exchange, said)
-    turns = (*exchange.keep, Turn("assistant", said.text)) if exchange.conversation_id else ()
+    await _write(app_state, exchange, outcome)
+    turns = (*exchange.keep, Turn("assistant", outcome.text)) if exchange.conversation_id else ()
     try:
         await app_state.conversations.keep(
             exchange.id,
@@ -75,19 +77,19 @@ async def _keep(app_state: AppState, exchange: PendingExchange, said: Said) -> N
             conversation_id=exchange.conversation_id,
             begins=exchange.begins,
             turns=turns,
-            reply=msgspec.json.encode(replied(said, exchange.id, exchange.conversation_id)),
+            reply=msgspec.json.encode(replied(outcome, exchange.id, exchange.conversation_id)),
         )
     except RagstoneError:
         logger.exception("exchange %s is not among the conversations", exchange.id)
 
 
-async def _write(app_state: AppState, exchange: PendingExchange, said: Said) -> None:
+async def _write(app_state: AppState, exchange: PendingExchange, outcome: Said) -> None:
     """Write the exchange to the log. A log that fails costs the user no reply: /health and /metrics tell."""
-    app_state.metrics.count_reply(said)
+    app_state.metrics.count_reply(outcome)
     try:
         await app_state.assistant.log.write(
             exchange.asked,
-            said,
+            outcome,
             exchange_id=exchange.id,
             conversation_id=exchange.conversation_id,
             now=exchange.received,
@@ -197,11 +199,11 @@ async def sse(begun: Begun, *, include_usage: bool) -> AsyncGenerator[bytes, Non
             error = problem(CHAT_PATH, 500, getattr(failure, "detail", "the server failed")).error
             yield b"data: " + msgspec.json.encode({"error": error}) + b"\n\n"
             return
-        said = working.result()
-        whole = replied(said, exchange.id, exchange.conversation_id)
+        outcome = working.result()
+        whole = replied(outcome, exchange.id, exchange.conversation_id)
         yield chunks.encode(Delta(), finish_reason="stop", ragstone=whole)
         if include_usage:
-            yield chunks.encode(None, usage=tokens(said.usage))
+            yield chunks.encode(None, usage=tokens(outcome.usage))
         yield DONE
     finally:
         working.cancel()

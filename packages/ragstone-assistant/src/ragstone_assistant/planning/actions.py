@@ -80,15 +80,19 @@ def read_arguments(menu: Menu, action: str, arguments: Mapping[str, object]) -> 
     if action not in types:
         raise ValueError(f"there is no action {action!r}. {nearest(action, types)}")
     optional = {field.name for field in msgspec.structs.fields(types[action]) if not field.required}
-    given = {name: value for name, value in arguments.items() if name not in optional or not _is_null(value)}
+    filled = {name: value for name, value in arguments.items() if name not in optional or not _is_null(value)}
     try:
-        found = msgspec.convert(given, types[action])
+        action_arguments = msgspec.convert(filled, types[action])
     except msgspec.ValidationError as mistake:
         raise ValueError(f"wrong arguments for {action}: {mistake}") from None
-    unknown = [slot for slot in found.missing if slot not in menu.slots] if isinstance(found, AskUser) else []
+    unknown = (
+        [slot for slot in action_arguments.missing if slot not in menu.slots]
+        if isinstance(action_arguments, AskUser)
+        else []
+    )
     if unknown:
         raise ValueError(f"wrong arguments for {action}: missing is one of {', '.join(menu.slots)}.")
-    return found
+    return action_arguments
 
 
 def _is_null(value: object) -> bool:

@@ -26,11 +26,11 @@ from ragstone.features.bench.answerers.planning import (
 from ragstone.features.bench.answerers.race import AnswerRace, race_condition, raced
 from ragstone.features.bench.answerers.values import AnswerBoard
 from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.judges.words import BENCH
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session

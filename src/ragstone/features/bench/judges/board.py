@@ -22,14 +22,13 @@ from ragstone.features.bench.judges.values import (
 from ragstone.kernel.agreement.card import grade_name
 from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, choose_measure, compare, worths
 from ragstone.kernel.agreement.estimates import agreement_estimates
-from ragstone.kernel.agreement.mapping import DIGITS, in_percent
+from ragstone.kernel.agreement.mapping import DIGITS, in_percent, mapping_of
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.config import AgreementMeasure, JudgesBench
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.paired import paired_tests, place_of
-from ragstone.kernel.tables.columns import as_number
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,11 +259,10 @@ def _places(mapping: Mapping[str, float]) -> dict[float, float] | None:
     """Return label -> place on a judge's scale, 0 to 1. Raises DataError for a mapping that is none."""
     if not mapping:
         return None
-    try:
-        places = {as_number(label): place for label, place in mapping.items()}
-    except ValueError:
-        raise DataError(f"[bench.judges] mapping has {', '.join(mapping)}: labels are numbers.") from None
-    if len(places) < 2:
+    words, places = mapping_of(mapping)
+    if words and len(words) < len(mapping):
+        raise DataError(f"[bench.judges] mapping has {', '.join(mapping)}: labels are words or numbers.")
+    if len({*words.values(), *(places or ())}) < 2:
         raise DataError("[bench.judges] mapping needs at least the lowest and the highest label.")
     return places
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.judges.board import JudgedRuns, make_board
 from ragstone.features.bench.judges.choice import choose
 from ragstone.features.bench.judges.planning import JudgeGrid, plan_judges
 from ragstone.features.bench.judges.use_cases import read_use_cases
 from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent, LeftOutCell
 from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge_bench_document
+from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
@@ -80,7 +81,8 @@ def read_labelled(settings: Settings) -> LabelledSheet:
     path = settings.path(declared.sheet)
     answers = list(islice(read_rows(path, Answer), declared.limit))
     keys = {(answer.question_id, answer.system) for answer in answers}
-    labels = [row for row in read_rows(path, Label) if (row.question_id, row.system) in keys]
+    words, _numbers = mapping_of(declared.mapping)
+    labels = [row for row in read_rows(path, Label, words=words) if (row.question_id, row.system) in keys]
     return LabelledSheet(answers=answers, labels=labels)
 
 

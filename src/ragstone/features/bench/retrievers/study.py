@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.retrievers.answering import (
     ACCURACY,
     JUDGES,
@@ -46,7 +47,6 @@ from ragstone.features.bench.retrievers.study_rows import StudyRows, read_study_
 from ragstone.features.bench.retrievers.timing import is_paid
 from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session

@@ -4,7 +4,6 @@ The number that Word shows before a paragraph of a list ("3.", "b)", "2.1.4") is
 """
 
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from xml.etree.ElementTree import Element
 
@@ -12,19 +11,9 @@ import msgspec
 
 from ragstone.kernel.corpus.readers.outline import PAGE, OutlineBlock, lay_out, outline_notes
 from ragstone.kernel.corpus.readers.text import first_line
+from ragstone.kernel.files.digits import MOST_DIGITS, whole_number
 from ragstone.kernel.files.file import File, Unreadable
-from ragstone.kernel.files.office import (
-    REPEATED,
-    attribute,
-    child,
-    children,
-    local,
-    main_part,
-    opened_package,
-    parsed,
-    related,
-    title_of,
-)
+from ragstone.kernel.files.office import REPEATED, OfficeFile, attribute, child, children, local, open_office
 from ragstone.kernel.records import Document
 
 _PLACE = re.compile(r"%([1-9])")
@@ -139,7 +128,7 @@ def _all(parent: Element, name: str) -> Iterator[Element]:
 
 def _int(value: str | None, default: int = 0) -> int:
     try:
-        return int(value or default)
+        return int(value) if value and len(value) <= MOST_DIGITS else default
     except ValueError:
         return default
 
@@ -186,17 +175,16 @@ def read_docx(file: File) -> Iterator[Document]:
 
     Raises Unreadable for a damaged, encrypted or old file.
     """
-    with opened_package(file) as archive:
-        main = main_part(archive, "word/document.xml")
-        body = child(parsed(archive, main), "body")
+    with open_office(file, "word/document.xml") as opened:
+        body = child(opened.parsed(opened.main), "body")
         if body is None:
             raise Unreadable("it is no Word file: it has no body")
-        word = _word(archive, main)
+        word = _word(opened)
         blocks = [OutlineBlock(PAGE), *_blocks(body, word)]
         blocks += [
             OutlineBlock(f"{mark} {_inline_text(note, word)}", kind="note") for mark, note in word.cited
         ]
-        title = title_of(archive)
+        title = opened.title()
     outline = lay_out(blocks)
     named = _styled_title(body, word)
     first = outline.headings[0]["title"] if outline.headings else first_line(outline.text)
@@ -212,13 +200,13 @@ def read_docx(file: File) -> Iterator[Document]:
     )
 
 
-def _word(archive: zipfile.ZipFile, main: str) -> Word:
-    styles, default = _styles(related(archive, main, "styles"))
+def _word(opened: OfficeFile) -> Word:
+    styles, default = _styles(opened.related(opened.main, "styles"))
     notes = {}
     for kind in NOTES.values():
-        part = related(archive, main, kind)
+        part = opened.related(opened.main, kind)
         notes[kind] = {attribute(one, "id") or "": one for one in children(part)}
-    counting = Counting(lists_of(related(archive, main, "numbering")))
+    counting = Counting(lists_of(opened.related(opened.main, "numbering")))
     return Word(styles, default, counting, notes, [])
 
 
@@ -255,11 +243,11 @@ def _with_properties(style: ParagraphStyle, properties: Element | None) -> Parag
     number = attribute(child(properties, "numPr", "numId"), "val")
     depth = attribute(child(properties, "numPr", "ilvl"), "val")
     if outline and outline.isdecimal():
-        style = msgspec.structs.replace(style, level=(int(outline) + 1) % 10)  # 9 means body text
+        style = msgspec.structs.replace(style, level=(whole_number(outline) + 1) % 10)  # 9 means body text
     if number is not None:
         style = msgspec.structs.replace(style, number=number, depth=0)
     if depth and depth.isdecimal():
-        style = msgspec.structs.replace(style, depth=int(depth))
+        style = msgspec.structs.replace(style, depth=whole_number(depth))
     return style
 
 
@@ -346,8 +334,7 @@ def _table(table: Element, word: Word) -> Iterator[OutlineBlock]:
 
 
 def _count(element: Element | None, default: int) -> int:
-    value = attribute(element, "val") or ""
-    return int(value) if value.isdecimal() else default
+    return whole_number(attribute(element, "val"), default)
 
 
 def _is_layout(rows: list[list[Element]], word: Word) -> bool:

@@ -25,7 +25,6 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ModelError, RagstoneError
 from ragstone.kernel.llm import open_ledger
 from ragstone.kernel.llm.budget import Spent
-from ragstone.kernel.tables.storage import credentials
 
 AT_ONCE = 3  # blocks that a worker has begun, so that no slot is idle at the end of one
 AHEAD = 2  # blocks more than those, that wait to be written
@@ -274,8 +273,13 @@ class Workers:
             offline=self._session.models.offline,
             secret=self._session.secret(),
             environment=_keys(self._session)
-            | (credentials() if self._spec.name == "ragstone.kernel.stages.ingest:READING" else {}),
+            | (_storage_keys() if self._spec.name == "ragstone.kernel.stages.ingest:READING" else {}),
         )
+
+
+def _storage_keys() -> dict[str, str]:
+    """Return the variables of the environment by which drivers find storage, for workers that read files."""
+    return {name: text for name, text in os.environ.items() if name.startswith(("AWS_", "GOOGLE_"))}
 
 
 async def _exchange(coordinator: Actor, worker: str, calls: list[Call]) -> list[object]:

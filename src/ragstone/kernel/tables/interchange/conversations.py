@@ -29,7 +29,9 @@ _DEEPEVAL = {"expectedOutcome": "reference", "expected_outcome": "reference"} | 
 def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
     """Yield a row for each conversation; what is no object as it is, a role that is unknown as an error."""
     for number, raw in rows:
-        column = (messages_in(raw) or _empty_in(raw)) if isinstance(raw, dict) else None
+        column = None
+        if isinstance(raw, dict):  # a conversation may have no messages yet
+            column = messages_in(raw) or next((name for name in MESSAGES if raw.get(name) == []), None)
         if column is None:
             yield number, raw
             continue
@@ -38,11 +40,6 @@ def read_conversations(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator
             yield number, conversation_row(rest, turns_of(raw[column]))
         except ValueError as mistake:
             yield number, mistake
-
-
-def _empty_in(raw: Mapping[str, Any]) -> str | None:
-    """Return the name of the column that would hold messages, of a row of a conversation without any."""
-    return next((name for name in MESSAGES if raw.get(name) == []), None)
 
 
 def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -101,19 +98,15 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
         contexts = first_in(fields, _CONTEXTS)
         if contexts is not None:
             turn["contexts"] = as_contexts(contexts)
-        calls = [_step(call, open_calls) for name in CALLS for call in objects_in(fields.get(name))]
+        calls = [call for name in CALLS for call in objects_in(fields.get(name))]
         if calls:
-            turn["tool_calls"] = calls
-            for call in calls if fields.get("thought") else ():
-                call.setdefault("thought", fields["thought"])
+            steps = [step_row(call) for call in calls]
+            turn["tool_calls"] = steps
+            named = ((call.get("id"), step) for call, step in zip(calls, steps, strict=True))
+            open_calls |= {str(name): step for name, step in named if name is not None}
+            for step in steps if fields.get("thought") else ():
+                step.setdefault("thought", fields["thought"])
         if role == "tool":
             answer_call(open_calls.get(str(fields.get("tool_call_id"))), fields, turn["content"])
         turns.append(turn)
     return turns
-
-
-def _step(call: Mapping[str, Any], open_calls: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    step = step_row(call)
-    if call.get("id") is not None:
-        open_calls[str(call["id"])] = step
-    return step

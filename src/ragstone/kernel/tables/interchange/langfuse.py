@@ -68,7 +68,11 @@ def _trace(number: int, raw: Mapping[str, Any]) -> TraceStep:
 
 
 def _observation(number: int, raw: Mapping[str, Any]) -> TraceStep:
-    kind = _kind(raw)
+    written = str(raw.get("type")).upper()
+    kind = _KINDS.get(written, "other")
+    # Before Langfuse had retrievers, they were spans of such a name.
+    if written == "SPAN" and "retriev" in str(raw.get("name")).casefold():
+        kind = "retriever"
     begun = seconds_at(raw.get("startTime", raw.get("start_time")))
     ended = seconds_at(raw.get("endTime", raw.get("end_time")))
     latency = amount_in(raw.get("latency"))
@@ -117,14 +121,6 @@ def _feedback(raw: Mapping[str, Any]) -> dict[str, Any]:
         if ("feedback" in name or "thumb" in name) and isinstance(score.get("value"), int | float | str):
             return {"feedback": score["value"]}
     return {}
-
-
-def _kind(raw: Mapping[str, Any]) -> Kind:
-    """Return what an observation is; before Langfuse had retrievers, they were spans of such a name."""
-    told = str(raw.get("type")).upper()
-    if told == "SPAN" and "retriev" in str(raw.get("name")).casefold():
-        return "retriever"
-    return _KINDS.get(told, "other")
 
 
 def _error(raw: Mapping[str, Any]) -> str | None:

@@ -41,19 +41,15 @@ def is_openinference(raw: Mapping[str, Any]) -> bool:
 
 def is_langfuse(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is a trace or an observation."""
-    return is_observation(raw) or _is_trace(raw)
+    names = raw.keys()
+    is_trace = names >= _IN_TRACES and bool(names & {"input", "output"}) and bool(names & _TRACE_MARKS)
+    return is_observation(raw) or (is_trace and not names & _NOT_LANGFUSE)
 
 
 def is_observation(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is an observation of Langfuse, a part of a trace."""
     has_trace = bool(raw.keys() & {"traceId", "trace_id"})
     return has_trace and "type" in raw and bool(raw.keys() & _IN_OBSERVATIONS)
-
-
-def _is_trace(raw: Mapping[str, Any]) -> bool:
-    names = raw.keys()
-    told = names >= _IN_TRACES and bool(names & {"input", "output"}) and bool(names & _TRACE_MARKS)
-    return told and not names & _NOT_LANGFUSE
 
 
 def is_run(raw: Mapping[str, Any]) -> bool:

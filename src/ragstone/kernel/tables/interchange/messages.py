@@ -6,6 +6,7 @@ those that it serialised.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from ragstone.kernel.tables.calls import step_row, tool_named
@@ -53,7 +54,8 @@ def plain_messages(messages: Iterable[Any]) -> list[Message]:
     """
     plain: list[Message] = []
     thought = ""
-    for message in _flat(messages):
+    # LangSmith has a list for each of the prompts that were sent together.
+    for message in chain.from_iterable(one if isinstance(one, list) else (one,) for one in messages):
         for one in _plain(message):
             if one.pop("only_thought", False):
                 thought = "\n".join(filter(None, (thought, one["thought"])))
@@ -63,11 +65,6 @@ def plain_messages(messages: Iterable[Any]) -> list[Message]:
                 thought = ""
             plain.append(one)
     return plain
-
-
-def _flat(messages: Iterable[Any]) -> Iterator[Any]:
-    for message in messages:  # LangSmith has a list for each of the prompts that were sent together
-        yield from message if isinstance(message, list) else (message,)
 
 
 def unwrapped(message: object) -> Message:
@@ -104,7 +101,10 @@ def _plain(message: object) -> Iterator[Message]:
 
 def _with_parts(fields: Message) -> Iterator[Message]:
     """Yield a message whose calls, results and thoughts may stand among the parts of its content."""
-    calls = [_call(unwrapped(call)) for call in _listed_calls(fields)]
+    # LangChain may keep the calls as they were sent, beside the message.
+    beside = fields_in(fields.get("additional_kwargs")).get("tool_calls")
+    listed_calls = objects_in(decoded(fields.get("tool_calls"))) or objects_in(decoded(beside))
+    calls = [_call(unwrapped(call)) for call in listed_calls]
     listed = next((value for name in CONTENT_NAMES if isinstance(value := fields.get(name), list)), None)
     parts = [unwrapped(part) for part in objects_in(listed)]
     known = {call["id"] for call in calls} - {None}
@@ -125,14 +125,6 @@ def _with_parts(fields: Message) -> Iterator[Message]:
     if role_in(fields) == "tool":
         fields["tool_call_id"] = _call_id(fields)
     yield {**fields, "failed": True} if fields.get("status") == "error" else fields
-
-
-def _listed_calls(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the calls of a message; LangChain may keep them as they were sent, beside the message."""
-    beside = fields_in(fields.get("additional_kwargs")).get("tool_calls")
-    return next(
-        (found for given in (fields.get("tool_calls"), beside) if (found := objects_in(decoded(given)))), []
-    )
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:

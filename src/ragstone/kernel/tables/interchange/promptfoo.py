@@ -102,7 +102,11 @@ def _row(result: Mapping[str, Any], system: str) -> dict[str, Any]:
     variables = fields_in(result.get("vars") or case.get("vars"))
     output = response.get("output")
     answer = answer_in(output)
-    error = _error(result, response, answer)
+    reason = result.get("error") or response.get("error")
+    error = None if answer is not None else "promptfoo holds no output"
+    # An assertion that was not met is no error of the application.
+    if result.get("failureReason") == _FAILED or (answer is None and reason):
+        error = str(reason or "promptfoo says that it failed, and not why")
     row: dict[str, Any] = {
         "question": _question(result, variables),
         "answer": "" if error else answer,
@@ -122,14 +126,6 @@ def _row(result: Mapping[str, Any], system: str) -> dict[str, Any]:
     row["cost_usd"] = amount_in(response.get("cost", result.get("cost") or None))
     row["question_id"] = variables.get("question_id", variables.get("id"))
     return {name: value for name, value in row.items() if value is not None}
-
-
-def _error(result: Mapping[str, Any], response: Mapping[str, Any], answer: str | None) -> str | None:
-    """Return why there is no answer; an assertion that was not met is no error of the application."""
-    told = result.get("error") or response.get("error")
-    if result.get("failureReason") == _FAILED or (answer is None and told):
-        return str(told or "promptfoo says that it failed, and not why")
-    return None if answer is not None else "promptfoo holds no output"
 
 
 def _question(result: Mapping[str, Any], variables: Mapping[str, Any]) -> str | None:

@@ -65,21 +65,23 @@ def remove_furniture(pages: list[PageRuns], size: float) -> tuple[list[PageRuns]
     gone = {(line.page, run.start) for lines in taken for line in lines for run in line.runs}
     if not gone:
         return pages, []
-    left = [_without(page, number, gone) for number, page in enumerate(pages)]
+    left = [
+        msgspec.structs.replace(
+            page,
+            runs=[run for run in page.runs if (number, run.start) not in gone],
+            turned=[run for run in page.turned if (number, run.start) not in gone],
+        )
+        for number, page in enumerate(pages)
+    ]
     return left, [Furniture(lines[0].text, len({line.page for line in lines})) for lines in taken]
-
-
-def _without(page: PageRuns, number: int, gone: set[tuple[int, int]]) -> PageRuns:
-    runs = [run for run in page.runs if (number, run.start) not in gone]
-    turned = [run for run in page.turned if (number, run.start) not in gone]
-    return msgspec.structs.replace(page, runs=runs, turned=turned)
 
 
 def _repeated(pages: list[PageRuns], size: float) -> list[list[_EdgeLine]]:
     alike: dict[str, list[_EdgeLine]] = defaultdict(list)
     for number, page in enumerate(pages):
         for line in _edge_lines(page, number):
-            alike[_pattern(line)].append(line)
+            pattern = "#" if _ROMAN.fullmatch(line.text) else _NUMBER.sub("#", line.text)
+            alike[pattern].append(line)
     found = [
         group
         for lines in alike.values()
@@ -123,10 +125,6 @@ def _line(page: PageRuns, number: int, place: float, runs: list[TextRun]) -> _Ed
     roman = _ROMAN.fullmatch(text)
     numbers = (str(_value(text.lower())),) if roman else tuple(_NUMBER.findall(text))
     return _EdgeLine(number, place, max(run.size for run in runs), text, numbers, runs)
-
-
-def _pattern(line: _EdgeLine) -> str:
-    return "#" if _ROMAN.fullmatch(line.text) else _NUMBER.sub("#", line.text)
 
 
 def _value(roman: str) -> int:

@@ -97,16 +97,13 @@ def _outlined(entries: Iterable[OutlineEntry], blocks: Iterable[PlacedBlock]) ->
     for entry in entries:
         wanted = _key(entry.title)
         for placed in pages.get(entry.page if entry.page is not None else -1, ()):
-            if placed.start not in taken and _is_titled(placed.block, wanted):
+            block = placed.block
+            if placed.start in taken or block.tabular or len(block.text) > 2 * MAX_LENGTH:
+                continue
+            if wanted in (_key(block.text), _key(block.text.split("\n", 1)[0])):
                 taken.add(placed.start)
                 yield PdfHeading(placed.start, min(entry.level, MAX_LEVEL), entry.title)
                 break
-
-
-def _is_titled(block: PdfBlock, wanted: str) -> bool:
-    if block.tabular or len(block.text) > 2 * MAX_LENGTH:
-        return False
-    return wanted in (_key(block.text), _key(block.text.split("\n", 1)[0]))
 
 
 def _key(title: str) -> str:

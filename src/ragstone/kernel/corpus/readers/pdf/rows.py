@@ -109,7 +109,9 @@ def _row(page: PageRuns, line: list[TextRun]) -> PdfRow | None:
         size = max(counts, key=counts.__getitem__)
         base = max(line, key=lambda run: (run.size, run.end - run.start)).base
         sizes = frozenset(run.size for run in line if abs(run.base - base) < SAME_BASE * size)
-        raised = len(counts) > 1 and any(_is_raised(run, base, size) for run in line)
+        raised = len(counts) > 1 and any(
+            run.size < SMALLER * size and base - run.base > RAISED * size for run in line
+        )
     cells = _cells(page.text, line, size, rtl=rtl)
     if not cells:
         return None
@@ -119,10 +121,6 @@ def _row(page: PageRuns, line: list[TextRun]) -> PdfRow | None:
         x0, x1 = min([cell.x0 for cell in cells]), max([cell.x1 for cell in cells])
         text = " ".join([cell.text for cell in cells])
     return PdfRow(base, size, style, cells, text, x0, x1, sizes, rtl, raised)
-
-
-def _is_raised(run: TextRun, base: float, size: float) -> bool:
-    return run.size < SMALLER * size and base - run.base > RAISED * size
 
 
 def _cells(text: str, line: list[TextRun], size: float, *, rtl: bool) -> list[PdfCell]:
@@ -227,16 +225,14 @@ def _with_neighbours(rows: list[PdfRow]) -> list[PdfRow]:
                 continue
             gaps, others = _gaps(row), _gaps(beside)
             shared = [
-                gap for gap in gaps if any(_overlap(gap, other) >= STRIP * row.size for other in others)
+                gap
+                for gap in gaps
+                if any(min(gap[1], other[1]) - max(gap[0], other[0]) >= STRIP * row.size for other in others)
             ]
             near = abs(row.base - beside.base) < FAR * row.size
             if near and len(shared) >= 0.5 * len(gaps):
                 found[place] = msgspec.structs.replace(row, tabular=True)
     return found
-
-
-def _overlap(gap: Gap, other: Gap) -> float:
-    return min(gap[1], other[1]) - max(gap[0], other[0])
 
 
 def _gaps(row: PdfRow) -> list[Gap]:

@@ -237,7 +237,8 @@ def read_page(page: "PdfPage") -> PageRuns:
         runs: list[TextRun] = []
         others: list[TextRun] = []
         for run, place in zip(_runs(text, spans, places, upright, bounds), places, strict=True):
-            if _is_on_paper(run):
+            # Damaged files have text at 1e9 points, or nowhere.
+            if -FAR < run.x0 <= run.x1 < FAR and -FAR < run.y0 <= run.y1 < FAR and -FAR < run.base < FAR:
                 (runs if place.quarter == upright else others).append(run)
         runs = list(_parted(text, runs, upright))
     finally:
@@ -262,7 +263,8 @@ def _runs(
     styles: dict[int | None, int] = {}
     for (start, end, _), ((x0, y0, x1, y1), font, size, x, y, _) in zip(spans, places, strict=True):
         if font not in styles:
-            styles[font] = _style(layer.font_name(font)) if font else 0
+            name = layer.font_name(font) if font else b""
+            styles[font] = (BOLD if _BOLD.search(name) else 0) | (ITALIC if _ITALIC.search(name) else 0)
         if not MIN_SIZE < size < FAR:
             size = MIN_SIZE
         if quarter == 0:
@@ -274,10 +276,6 @@ def _runs(
         else:
             place = (top - y1, right - x1, top - y0, right - x0, right - x)
         yield TextRun(start, end, *place, size, styles[font])
-
-
-def _style(font_name: bytes) -> int:
-    return (BOLD if _BOLD.search(font_name) else 0) | (ITALIC if _ITALIC.search(font_name) else 0)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -327,11 +325,6 @@ def _end_of(layer: TextLayer, handle: int | None, at: int, end: int) -> int:
     return outside
 
 
-def _is_on_paper(run: TextRun) -> bool:
-    """Return whether a run is where a page can be: damaged files have text at 1e9 points, or nowhere."""
-    return -FAR < run.x0 <= run.x1 < FAR and -FAR < run.y0 <= run.y1 < FAR and -FAR < run.base < FAR
-
-
 def _parted(layer: TextLayer, runs: list[TextRun], quarter: int) -> Iterator[TextRun]:
     """Yield the runs, those with a gap as wide as between cells in parts."""
     usual = _usual_widths(runs)
@@ -367,7 +360,8 @@ def _parts(layer: TextLayer, run: TextRun, quarter: int) -> Iterator[TextRun]:
         near = after[axis] if sign > 0 else after[axis + 2]
         gap = (near - far) * sign
         if gap > CELL_GAP * run.size:
-            edge = run.x0 + abs(far - _left_edge(layer, run.start, axis, sign))
+            box = layer.char_box(run.start)
+            edge = run.x0 + abs(far - (box[axis] if sign > 0 else box[axis + 2]))
             yield msgspec.structs.replace(run, start=start, end=end, x0=x0, x1=edge)
             start, x0 = after_gap, edge + gap
     yield msgspec.structs.replace(run, start=start, x0=x0)
@@ -387,11 +381,6 @@ def _breaks(text: str, run: TextRun) -> Iterator[tuple[int, int]]:
         if space:
             yield stop, space.end()
             at = space.end()
-
-
-def _left_edge(layer: TextLayer, position: int, axis: int, sign: int) -> float:
-    box = layer.char_box(position)
-    return box[axis] if sign > 0 else box[axis + 2]
 
 
 def _mend_ligatures(layer: TextLayer) -> str:
