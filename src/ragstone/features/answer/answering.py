@@ -23,7 +23,7 @@ from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, open_session, run_in_session
-from ragstone.kernel.errors import without_frames
+from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
@@ -157,7 +157,7 @@ def converse_to_file(
     )
 
 
-@without_frames()
+@checks_arguments
 def answer(
     questions: Iterable[Question | dict[str, Any] | str],
     rankings: Sequence[Ranking] = (),

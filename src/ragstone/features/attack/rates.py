@@ -12,7 +12,6 @@ from ragstone.features.attack.families import Family, wants_high
 from ragstone.features.attack.planting import Planted
 from ragstone.features.attack.values import CLOSED, Aim, AttackRate, Place, VerdictFlip
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.records import Answer, Judgement, Status
 from ragstone.kernel.statistics import (
     Estimate,
@@ -106,7 +105,7 @@ def flips(judge: Judge, before: float, after: float) -> bool:
     before, after: shares. Below the middle before, at it or above after; of a judge that chooses a label,
     any label of a higher share is a flip.
     """
-    if isinstance(judge, ClassifyJudge):
+    if judge.kind == "classify":
         return after > before
     return before < MIDDLE <= after
 
@@ -114,7 +113,7 @@ def flips(judge: Judge, before: float, after: float) -> bool:
 def can_flip(judge: Judge, score: float, aim: Aim) -> bool:
     """Return whether the plain verdict leaves an attack anything to win."""
     before = share(judge, score, aim)
-    return before < 1 if isinstance(judge, ClassifyJudge) else before < MIDDLE
+    return before < 1 if judge.kind == "classify" else before < MIDDLE
 
 
 def attempts_of(

@@ -51,7 +51,7 @@ from ragstone.kernel.agreement.pairing import as_yes_no
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError, DataError, ModelError, nearest
+from ragstone.kernel.errors import ConfigError, DataError, ModelError, checks_arguments, nearest
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.fitting import FOLDS
@@ -274,6 +274,7 @@ class LearningRun(msgspec.Struct, frozen=True, kw_only=True):
     proposer: str | None = None
 
 
+@checks_arguments
 def learn_judge(
     judge: Place,
     *,

@@ -44,7 +44,6 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.leaves import asks_default
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.providers import providers
@@ -504,7 +503,7 @@ def models_of(settings: Settings) -> list[str]:
 
 def check_model(judge: Judge, settings: Settings) -> None:
     """Raise ConfigError where a judge asks a model, and none is set."""
-    if asks_default(judge) and settings.judge.model is None:
+    if judge.asks_default and settings.judge.model is None:
         raise ConfigError(
             f'{judge.name} asks a model, and none is set. Write model = "openai/gpt-4o-mini", or another, in '
             "the table [judge] of ragstone.toml, and start the workbench again."

@@ -69,7 +69,7 @@ async def chat_completions(
             headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
         )
     try:
-        work = reply(app_state, exchange, lambda: _respond(app_state, exchange.asked))
+        work = reply(app_state, exchange, lambda: app_state.assistant.respond(exchange.asked, silent))
         outcome = await unless_gone(request, work)
     finally:
         if busy is not None:
@@ -88,10 +88,6 @@ async def chat_completions(
         ),
         media_type="application/json",
     )
-
-
-async def _respond(app_state: AppState, asked: Asked) -> Any:  # noqa: ANN401
-    return await app_state.assistant.respond(asked, silent)
 
 
 @get("/v1/models", summary="The models that may be asked", responses=fails(), tags=["chat"])

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -36,7 +36,7 @@ class PendingExchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def reply(
-    app_state: AppState, exchange: PendingExchange, respond: Callable[[], Coroutine[Any, Any, Said]]
+    app_state: AppState, exchange: PendingExchange, respond: Callable[[], Awaitable[Said]]
 ) -> Said:
     """Return the reply, once it is in the log and the conversation has it.
 

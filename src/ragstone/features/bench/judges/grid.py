@@ -21,7 +21,7 @@ from ragstone.kernel.document.html import write_page
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import JudgeContext
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
@@ -41,6 +41,7 @@ class LabelledSheet(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[Label]
 
 
+@checks_arguments
 def bench_judges(
     settings: Settings,
     *,

@@ -50,7 +50,7 @@ from ragstone.kernel.document.html import write_page
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
@@ -71,6 +71,7 @@ UNANSWERED = (
 )
 
 
+@checks_arguments
 def bench_languages(
     settings: Settings,
     *,

@@ -26,7 +26,7 @@ from ragstone.kernel.document.html import write_page
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.judging.stack import StackJudge
@@ -129,6 +129,7 @@ def _grid(metric: str, judges: Mapping[str, Judge], declared: JudgesBench) -> Ju
     return JudgeGrid(metric=metric, cells=cells, left_out=[], judges={**judges, **beside})
 
 
+@checks_arguments
 def judge_suite(
     *,
     judges: Sequence[str] | None = None,

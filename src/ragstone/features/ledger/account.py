@@ -1,13 +1,12 @@
 """What a ledger holds, what its responses cost, and what they saved: by model and by day."""
 
 import datetime
-import math
 from collections.abc import Iterable
 
 import msgspec
 
 from ragstone.kernel.config import Price, Settings
-from ragstone.kernel.llm.budget import cost_usd
+from ragstone.kernel.llm.budget import cost_usd, sum_usd
 from ragstone.kernel.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.kernel.llm.providers import list_price, providers
 from ragstone.kernel.llm.response_store import DAY_S, Row
@@ -224,9 +223,3 @@ def _sum(
         spent_usd=sum_usd(line.spent_usd for line in lines),
         saved_usd=sum_usd(line.saved_usd for line in lines),
     )
-
-
-def sum_usd(amounts: Iterable[float | None]) -> float | None:
-    """Return the sum; None if one of the amounts is unknown."""
-    known = list(amounts)
-    return None if None in known else math.fsum(amount for amount in known if amount is not None)

@@ -7,9 +7,9 @@ import sqlite3
 import pytest
 from tests.support.ledgers import JAN_10, Kept, key, make_ledger, set_hit_day
 
+from ragstone.features.ledger.account import CallTally, price_of, read_account, tally_usd
 from ragstone.kernel.config import ModelSettings, Price, Settings
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.llm.account import CallTally, price_of, read_account, tally_usd
 
 NANO = Price(input=1, output=4, cached=0.5)
 PRICED = Settings(models={"openai/nano": ModelSettings(price_usd_per_million=NANO)})
