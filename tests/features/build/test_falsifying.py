@@ -9,9 +9,9 @@ from ragstone.features.build.falsifying import (
     count_negations,
     falsify_fact,
     is_negated,
+    normal_form,
     plan_changes,
     replace_words,
-    same_words,
 )
 from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.llm import CallFailed, Reply
@@ -115,9 +115,9 @@ def test_another_change_is_named(before, after, kind, why):
 
 
 def test_words_are_the_same_whatever_their_case_and_punctuation():
-    assert same_words("The fee — 5 €, is LOW!") == same_words("the fee 5 is low")
-    assert same_words("यह ऋण ४५ दिनों में है।") != same_words("यह ऋण ५५ दिनों में है।")
-    assert same_words("मान्य है") == "मान्य है"
+    assert normal_form("The fee — 5 €, is LOW!") == normal_form("the fee 5 is low")
+    assert normal_form("यह ऋण ४५ दिनों में है।") != normal_form("यह ऋण ५५ दिनों में है।")
+    assert normal_form("मान्य है") == "मान्य है"
 
 
 SECRET = b"0" * 32
@@ -142,7 +142,7 @@ def truth(statement=LOAN, lang="en"):
 
 
 def truths(*said, text=TEXT):
-    return Truths({same_words(one) for one in said}, {"d": same_words(text)})
+    return Truths({normal_form(one) for one in said}, {"d": normal_form(text)})
 
 
 class Model:

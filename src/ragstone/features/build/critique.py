@@ -40,7 +40,7 @@ async def critique(
         return candidate
     inputs = {
         "audience": audience,
-        "context": shown_passages(candidate.passages),
+        "context": format_passages(candidate.passages),
         "question": candidate.question.question,
         "answer": _answer(candidate.question),
     }
@@ -48,7 +48,7 @@ async def critique(
     return _judged(candidate, scores, threshold)
 
 
-def shown_passages(passages: Sequence[SourcePassage]) -> str:
+def format_passages(passages: Sequence[SourcePassage]) -> str:
     """Return passages as critics see them: under their titles, and numbered where there are several."""
     texts = [f"{passage.title}\n\n{passage.text}" if passage.title else passage.text for passage in passages]
     if len(texts) == 1:
@@ -113,7 +113,7 @@ async def find_answer(
     question: str, passages: Sequence[SourcePassage], *, ask: Ask, secret: bytes
 ) -> AnsweredReply:
     """Return whether the passages together answer the question, with the reason. Raises CallFailed."""
-    context = shown_passages(passages)
+    context = format_passages(passages)
     # Keyed by the passages, so that questions on the same ones share the prompt's beginning: see critic.py.
     nonce = row_nonce(secret, ["answering", str(ANSWERING_VERSION), context])
     reply = await ask(

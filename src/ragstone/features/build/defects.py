@@ -54,7 +54,7 @@ class _Span(NamedTuple):
     behind_article: bool = False
 
 
-def words_in(lang: str | None) -> DefectWords:
+def defect_phrases(lang: str | None) -> DefectWords:
     """Return the words of a language; those of English for a language that has none."""
     known = _known()
     return known.get(lang or "en", known["en"])
@@ -66,7 +66,7 @@ def dangle(question: str, text: str, lang: str | None) -> str:
     What it is about: its longest name, in a script with capitals; otherwise the longest part that it shares
     with the text. Where there is none, the question points at "the passage above", in its language.
     """
-    forms = words_in(lang)
+    forms = defect_phrases(lang)
     span = _shared_part(question, text) if lang in UNSPACED else _named_words(question, text, forms.articles)
     if span is None:
         if lang in UNSPACED:
@@ -366,7 +366,7 @@ def plant_trivial(original: Candidate, _others: Sequence[Candidate], rng: Genera
 
     It gives its answer away or, where the passage has a title, asks for its language or a word of the title.
     """
-    phrases = words_in(_lang(original))
+    phrases = defect_phrases(_lang(original))
     answer = references(original.question)[0]
     forms = [(phrases.given.replace("{answer}", answer), answer)]
     title = " ".join((original.passages[0].title or "").split()) if original.passages else ""

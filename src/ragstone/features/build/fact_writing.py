@@ -166,7 +166,15 @@ async def write_facts(passage: SourcePassage, n: int, *, ask: Ask, secret: bytes
     candidates = [check_fact(candidate) for candidate in candidates]
     missing = Candidate(question=_row("", passage), passages=(passage,))
     fewer = lose(missing, "fewer", f"{len(facts)} of {n}")
-    beyond = [_beyond(_candidate(fact, passage)) for fact in facts[n:]]
+    beyond = [_candidate(fact, passage) for fact in facts[n:]]
+    # What is called good has passed what the others pass; a candidate keeps its first loss.
+    beyond = [
+        check_fact(candidate)
+        if speaks(candidate.question.question, passage.lang)
+        else lose(candidate, "wrong_language")
+        for candidate in beyond
+    ]
+    beyond = [lose(candidate, "beyond_count") for candidate in beyond]
     return Written(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
 
 
@@ -211,14 +219,6 @@ def check_fact(candidate: Candidate) -> Candidate:
     if not question.evidence:
         return lose(candidate, "no_evidence", str((question.metadata or {}).get("quote", "")))
     return check_candidate(candidate)
-
-
-def _beyond(candidate: Candidate) -> Candidate:
-    """Return one that nobody asked for, lost: what is called good has passed what the others pass."""
-    if not speaks(candidate.question.question, candidate.passages[0].lang):
-        return lose(candidate, "wrong_language")
-    checked = check_fact(candidate)
-    return lose(checked, "beyond_count") if checked.loss is None else checked
 
 
 def tidy(text: str) -> str:

@@ -13,8 +13,8 @@ from ragstone.features.build.fact_writing import facts_wanted
 from ragstone.features.build.falsifying import (
     Falsified,
     Truths,
+    normal_form,
     plan_changes,
-    same_words,
 )
 from ragstone.features.build.files import give_ids
 from ragstone.features.build.filling import (
@@ -126,9 +126,9 @@ def _truths(statements: Sequence[Candidate], cut: Cut) -> Truths:
     texts: dict[str, list[str]] = defaultdict(list)
     for passage in cut.passages:
         if passage.document_id in wanted:
-            texts[passage.document_id].append(same_words(passage.text))
+            texts[passage.document_id].append(normal_form(passage.text))
     return Truths(
-        statements={same_words(statement.question.question) for statement in statements},
+        statements={normal_form(statement.question.question) for statement in statements},
         documents={document_id: " ".join(some) for document_id, some in texts.items()},
     )
 
@@ -153,7 +153,7 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
     for falsified in made:
         candidates = []
         for candidate in falsified.candidates:
-            text = same_words(candidate.question.question)
+            text = normal_form(candidate.question.question)
             if candidate.loss is None and text in seen:
                 candidate = lose(candidate, "duplicate", seen[text])
             elif candidate.loss is None:

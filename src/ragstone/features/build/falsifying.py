@@ -134,7 +134,7 @@ def words_of(text: str) -> list[str]:
     return _TOKEN.findall(unicodedata.normalize("NFC", text))
 
 
-def same_words(text: str) -> str:
+def normal_form(text: str) -> str:
     """Return a text's words in one case: what two statements share that say the same in the same words."""
     return " ".join(words_of(text)).casefold()
 
@@ -272,7 +272,7 @@ class CheckReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Truths(msgspec.Struct, frozen=True):
     """What a false statement may not be: the words of a true one, or words that stand in its document.
 
-    Both as `same_words` has them. documents: document id -> what the model may be shown of it.
+    Both as `normal_form` has them. documents: document id -> what the model may be shown of it.
     """
 
     statements: Collection[str]
@@ -438,7 +438,7 @@ def _number_of(truth: Candidate, truths: Truths, seed: int) -> NumberChange | No
 
 def _checked(candidate: Candidate, truths: Truths) -> Candidate:
     """Return the candidate, lost if it says what is true, or is no good statement."""
-    text = same_words(candidate.question.question)
+    text = normal_form(candidate.question.question)
     if text in truths.statements:
         return lose(candidate, "unchanged", "it is another true statement")
     if f" {text} " in f" {truths.documents[candidate.passages[0].document_id]} ":

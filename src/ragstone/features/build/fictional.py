@@ -166,8 +166,8 @@ def fictionalise(
         row.id: RenamedText(row.text, []) if is_code(row) else change(row.text, swaps) for row in documents
     }
     return Fiction(
-        documents=[_retold(row, changed[row.id], swaps) for row in documents],
-        questions=[_retold_question(row, originals, changed, swaps) for row in questions],
+        documents=[_fictional_document(row, changed[row.id], swaps) for row in documents],
+        questions=[_fictional_question(row, originals, changed, swaps) for row in questions],
         swaps=swaps,
     )
 
@@ -224,7 +224,7 @@ def _pattern(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(f"{LEFT_ALONE}|(?P<name>{'|'.join(whole)})", re.DOTALL)
 
 
-def _retold(document: Document, changed: RenamedText, swaps: Mapping[str, str]) -> Document:
+def _fictional_document(document: Document, changed: RenamedText, swaps: Mapping[str, str]) -> Document:
     metadata = dict(document.metadata or {})
     if isinstance(headings := metadata.get("headings"), list):
         metadata["headings"] = [
@@ -241,7 +241,7 @@ def _retold(document: Document, changed: RenamedText, swaps: Mapping[str, str]) 
     return msgspec.structs.replace(document, text=changed.text, title=title, metadata=metadata or None)
 
 
-def _retold_question(
+def _fictional_question(
     question: Question,
     originals: Mapping[str, str],
     changed: Mapping[str, RenamedText],

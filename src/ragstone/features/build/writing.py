@@ -160,7 +160,7 @@ def write_prompt(
             copied=COPIED[n_quotes] if len(passages) == 1 else COPIED_FROM_TWO,
         )
     ]
-    inputs = _shown(passages)
+    inputs = _passage_inputs(passages)
     if avoid:
         inputs["asked already"] = "\n".join(f"- {question}" for question in avoid[-MOST_AVOIDED:])
         parts.append(AVOID)
@@ -183,7 +183,7 @@ def write_prompt(
     )
 
 
-def _shown(passages: tuple[SourcePassage, ...]) -> dict[str, str]:
+def _passage_inputs(passages: tuple[SourcePassage, ...]) -> dict[str, str]:
     """Return the passages under the names of their tags, each after a title that does not begin it.
 
     A small model that is shown the same words twice asks for the title.

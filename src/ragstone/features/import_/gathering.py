@@ -47,7 +47,9 @@ def conversations_of(rows: Iterable[Answer]) -> Iterator[Answer]:
                 "CREATE TABLE row (place INTEGER PRIMARY KEY, name TEXT, system TEXT, at REAL, row BLOB)"
             )
             con.execute("BEGIN")
-            con.executemany("INSERT INTO row (name, system, at, row) VALUES (?, ?, ?, ?)", map(_kept, rows))
+            con.executemany(
+                "INSERT INTO row (name, system, at, row) VALUES (?, ?, ?, ?)", map(_stored_row, rows)
+            )
             if con.execute("SELECT count(*), count(name) FROM row").fetchone()[1] == 0:
                 raise DataError(
                     "no exchange says which conversation it is of. Its metadata must have one of "
@@ -65,7 +67,7 @@ def conversations_of(rows: Iterable[Answer]) -> Iterator[Answer]:
             con.close()
 
 
-def _kept(row: Answer) -> tuple[str | None, str, float, bytes]:
+def _stored_row(row: Answer) -> tuple[str | None, str, float, bytes]:
     notes = row.metadata or {}
     name = next((str(notes[name]) for name in _NAMES if notes.get(name) not in (None, "")), None)
     return name, row.system, seconds_at(notes.get("time")) or 0.0, msgspec.msgpack.encode(row, enc_hook=str)

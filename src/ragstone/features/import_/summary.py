@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.features.import_.rows import Found, Grades, Remark
+from ragstone.features.import_.rows import Found, Grades
 from ragstone.kernel.dataset.repeats import exact_form, find_repeats
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Question, references
@@ -128,7 +128,10 @@ class ImportTally:
         elif isinstance(row, Grades):
             self.grades[row.question_id] = row.grades
         else:
-            self._remark(row)
+            full = len(self._remarks) >= MOST_REASONS and (row.kind, row.reason) not in self._remarks
+            key = (row.kind, OTHER if full else row.reason)
+            n, places = self._remarks.get(key, (0, []))
+            self._remarks[key] = (n + 1, places if len(places) == SHOWN else [*places, row.place])
 
     def _question(self, row: Question) -> None:
         self._n["questions"] += 1
@@ -139,12 +142,6 @@ class ImportTally:
         self._tags.update(list(row.tags or ()))
         self._asked.add(row)
         self._named.update(row.document_ids or ())
-
-    def _remark(self, row: Remark) -> None:
-        full = len(self._remarks) >= MOST_REASONS and (row.kind, row.reason) not in self._remarks
-        key = (row.kind, OTHER if full else row.reason)
-        n, places = self._remarks.get(key, (0, []))
-        self._remarks[key] = (n + 1, places if len(places) == SHOWN else [*places, row.place])
 
     def is_graded(self) -> bool:
         """Say whether the grades hold more than that a document is relevant."""

@@ -174,7 +174,9 @@ def _with_document(question: Question) -> tuple[Document | None, Question]:
     notes = dict(question.metadata or {})
     values = {field: notes[column] for field, column in columns.items() if column is not None}
     text, ids = values.get("text"), question.document_ids or []
-    if not isinstance(text, str) or len(ids) > 1 or not _is_text(text, columns["text"] or ""):
+    if not isinstance(text, str) or len(ids) > 1:
+        return None, question
+    if len(text.strip()) < (PASSAGE if fold(columns["text"] or "") == "document" else 1):  # its name, perhaps
         return None, question
     del notes[columns["text"] or ""]
     document = document_from_context(text)
@@ -184,11 +186,6 @@ def _with_document(question: Question) -> tuple[Document | None, Question]:
         **{field: values[field] for field in ("title", "source") if isinstance(values.get(field), str)},
     )
     return document, msgspec.structs.replace(question, document_ids=[document.id], metadata=notes or None)
-
-
-def _is_text(value: str, column: str) -> bool:
-    """Return whether a cell is a document's text; a column `document` may hold its name."""
-    return len(value.strip()) >= (PASSAGE if fold(column) == "document" else 1)
 
 
 def read_lines(source: Source, _options: ImportOptions) -> Iterator[Found]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.build.files import part_path
 from ragstone.features.review.decisions import (
     Decision,
     Outcome,
@@ -14,10 +15,10 @@ from ragstone.features.review.decisions import (
     digest_of,
     net_change,
     outcome_of,
+    rejection_text,
     replaced,
     standing,
     values_of,
-    words_of,
 )
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
@@ -35,7 +36,7 @@ def quote(spans: Iterable[Evidence] | None, text_of: TextOf) -> list[Quoted] | N
     Raises DataError for a document that is not there, and for offsets beyond its text.
     """
     quotes = [
-        Quoted(document_id=span.document_id, start=span.start, end=span.end, text=_words(span, text_of))
+        Quoted(document_id=span.document_id, start=span.start, end=span.end, text=_quoted_text(span, text_of))
         for span in spans or ()
     ]
     return quotes or None
@@ -73,7 +74,7 @@ def find_all(quoted: Sequence[Quoted], text_of: TextOf) -> tuple[list[Evidence],
     return spans, None
 
 
-def _words(span: Evidence, text_of: TextOf) -> str:
+def _quoted_text(span: Evidence, text_of: TextOf) -> str:
     text = text_of(span.document_id)
     if text is None:
         raise DataError(
@@ -295,13 +296,8 @@ def _noted(
         review["moved"] = True
     if outcome != "rejected":
         return {REVIEW: {**review, "rescued": lost} if lost else review}
-    why = {"step": REVIEW, "reason": "rejected", "detail": words_of(stack[-1])}
+    why = {"step": REVIEW, "reason": "rejected", "detail": rejection_text(stack[-1])}
     return {REVIEW: review, LOST: lost or why}
-
-
-def all_path(questions: Path) -> Path:
-    """Return where a build puts every candidate: `questions.jsonl` -> `questions.all.jsonl`."""
-    return questions.with_name(f"{questions.stem}.all{questions.suffix}")
 
 
 def read_whole(questions: Path) -> list[Question]:
@@ -309,7 +305,7 @@ def read_whole(questions: Path) -> list[Question]:
 
     Raises DataError as read_rows does.
     """
-    every = all_path(questions)
+    every = part_path(questions, "all")
     return whole(read_rows(questions, Question), read_rows(every, Question) if every.exists() else ())
 
 

@@ -114,7 +114,7 @@ def digest_of(question: Question) -> str:
     return short_digest([question.question, references(question), question.kind, question.answerable])
 
 
-def words_of(decision: Decision) -> str:
+def rejection_text(decision: Decision) -> str:
     """Return why a question was rejected: `the answer is wrong or incomplete: it was 1876`."""
     reason = REJECTIONS[decision.reason] if decision.reason else ""
     comment = " ".join((decision.comment or "").split())

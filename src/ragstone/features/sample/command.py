@@ -120,7 +120,7 @@ def sample(
         progress=bars,
     )
     _write(sampled, output, sheet, force=force)
-    _tell(sampled.summary, output, sheet, json=json, strict=strict)
+    _show_summary(sampled.summary, output, sheet, json=json, strict=strict)
 
 
 def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
@@ -144,7 +144,7 @@ def _write(sampled: "Sample", output: Path, sheet: Path, *, force: bool) -> None
         write_rows(sheet, sampled.answers, Answer, force=force)
 
 
-def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
+def _show_summary(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
     """Show what the log held, what was taken, and what a reader must know before trusting it.
 
     Exits with UNSCORED where strict is set and something is missing.
@@ -152,15 +152,15 @@ def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, st
     if json:
         show_json(summary)
     else:
-        _tell_counts(summary)
-    _tell_losses(summary)
+        _show_counts(summary)
+    _say_losses(summary)
     answers = f", {plural(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
     say(f"{plural(summary.taken, 'question')} in {output}{answers}.")
     if strict and (summary.missing or summary.log.malformed):
         raise typer.Exit(UNSCORED)
 
 
-def _tell_counts(summary: "SampleSummary") -> None:
+def _show_counts(summary: "SampleSummary") -> None:
     """Show what the log held and what was taken."""
     log = summary.log
     show(
@@ -168,25 +168,25 @@ def _tell_counts(summary: "SampleSummary") -> None:
         f"{log.n_questions:9,}  different {_noun(log.n_questions, 'question')} that can be asked alone; "
         f"repeated by {plural(log.repeats, 'row')} ({log.nearly:,} nearly)",
     )
-    for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
+    for why, n in {"without a question": log.without_question, **_left_out_rows(log.left_out)}.items():
         if n:
             show(f"{n:9,}  rows {why}, left out")
-    _tell_groups(summary.topics, "about", "topics")
-    _tell_groups(summary.cells, "with", "cells")
+    _show_groups(summary.topics, "about", "topics")
+    _show_groups(summary.cells, "with", "cells")
     show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
     if summary.masked is not None:
         masked = ", ".join(f"{n:,} {kind}" for kind, n in summary.masked.items())
         show(f"masked in what was taken: {masked or 'nothing'}")
 
 
-def _tell_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
+def _show_groups(groups: "list[GroupShare]", of: str, noun: str) -> None:
     for group in groups[:SHOWN_GROUPS]:
         show(f"{group.taken:9,}  of {plural(group.n_questions, 'question')} {of} {group.name}")
     if len(groups) > SHOWN_GROUPS:
         show(f"{'':9}  and {len(groups) - SHOWN_GROUPS} {noun} more")
 
 
-def _named(left_out: dict[str, int]) -> dict[str, int]:
+def _left_out_rows(left_out: dict[str, int]) -> dict[str, int]:
     reasons = {
         "small_talk": "that greet, thank, or say yes or no",
         "follow_up": "that go on with what was said before",
@@ -196,7 +196,7 @@ def _named(left_out: dict[str, int]) -> dict[str, int]:
     return {reasons[why]: n for why, n in left_out.items()}
 
 
-def _tell_losses(summary: "SampleSummary") -> None:
+def _say_losses(summary: "SampleSummary") -> None:
     """Say what a reader must know before trusting the sample."""
     log = summary.log
     if log.malformed:

@@ -205,14 +205,14 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], 
     """
     names: Counter[tuple[str, str | None]] = Counter()
 
-    def found(exchange: LoggedExchange) -> float | None:
+    def quality_of(exchange: LoggedExchange) -> float | None:
         name = "q-" + _digest(exchange.question, 6).hex()
         names[name, exchange.system] += 1
         n = names[name, exchange.system]
         own = judged(exchange.id) if exchange.id is not None else None
         return own if own is not None else judged(name if n == 1 else f"{name}-{n}")
 
-    return found
+    return quality_of
 
 
 def _check(

@@ -102,7 +102,7 @@ def spoken_in(log: Source) -> tuple[list[Spoken], int]:
     threads: dict[object, list[str]] = defaultdict(list)
     n_unread = 0
     for at, (_place, raw) in enumerate(rows_of(log)):
-        turns = [] if isinstance(raw, str) else _said(raw)
+        turns = [] if isinstance(raw, str) else _user_turns(raw)
         n_unread += not turns
         key = None if isinstance(raw, str) else first_of(raw, CONVERSATIONS)
         if turns:
@@ -110,7 +110,7 @@ def spoken_in(log: Source) -> tuple[list[Spoken], int]:
     return list(threads.values()), n_unread
 
 
-def _said(raw: Mapping[str, object]) -> list[str]:
+def _user_turns(raw: Mapping[str, object]) -> list[str]:
     column = messages_in(dict(raw))
     if column is not None:
         messages = raw[column]

@@ -114,8 +114,8 @@ def _persona(table: object, path: Path, text: str) -> Persona:
         persona = convert_section(table, Persona, path, text, [TABLE])
     except ConfigError as mistake:
         message = str(mistake)
-        for pattern, words in _PATTERNS.items():
-            message = message.replace(pattern, words)
+        for pattern, meaning in _PATTERNS.items():
+            message = message.replace(pattern, meaning)
         raise ConfigError(message) from None
     if problem := _problem(persona):
         raise ConfigError(f"{path}: the persona {persona.name!r}: {problem}")

@@ -172,7 +172,7 @@ def missing_numbers(text: str, translated: str) -> list[str]:
     # Arabic and other languages write words against a number, which then is none to numbers_in.
     numbers = [*_DIGITS.findall(translated), *_DIGITS.findall(_GROUPED.sub("", translated))]
     there = {_bare(number) for number in numbers}
-    return [number for number in _wanted(text) if not _found(number, there)]
+    return [number for number in _wanted(text) if not _holds_number(number, there)]
 
 
 def _wanted(text: str) -> list[str]:
@@ -180,7 +180,7 @@ def _wanted(text: str) -> list[str]:
     return [number for number in numbers if int(number) > SPELLED_OUT]
 
 
-def _found(number: str, there: set[str]) -> bool:
+def _holds_number(number: str, there: set[str]) -> bool:
     value = int(number)
     readings = {number} | {str(value // unit) for unit in (1000, 10_000) if value % unit == 0}
     if len(number) == 4 and value % 10 == 0:

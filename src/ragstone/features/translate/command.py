@@ -81,7 +81,7 @@ def translate(
     if asking.json:
         show_json(made.summary)
     else:
-        _tell(made)
+        _show_summary(made)
     leave([*made.summary.statuses], made.summary.calls, strict=asking.strict, lost=_n_lost(made))
 
 
@@ -167,18 +167,18 @@ def _n_lost(made: "Translation") -> int:
     )
 
 
-def _tell(made: "Translation") -> None:
+def _show_summary(made: "Translation") -> None:
     """Show how many rows there are in each language, how good, and why others were lost."""
     from ragstone.kernel.runs.wording import asked_line
 
     if made.summary.documents is not None:
-        _tell_counts("documents", made.summary.documents)
+        _show_counts("documents", made.summary.documents)
     if made.summary.questions is not None:
-        _tell_counts("questions", made.summary.questions)
+        _show_counts("questions", made.summary.questions)
     say(asked_line(made.summary.calls))
 
 
-def _tell_counts(kind: str, counts: "TranslationCounts") -> None:
+def _show_counts(kind: str, counts: "TranslationCounts") -> None:
     from ragstone.kernel.console.printing import show
     from ragstone.kernel.dataset.candidate import REASONS
     from ragstone.kernel.dataset.languages import language_name

@@ -76,12 +76,12 @@ def _forms() -> dict[str, CheckWords]:
     library = msgspec.convert(
         read_library("ragstone.kernel.dataset", "question_forms.toml"), dict[str, Forms]
     )
-    words = {}
+    ready = {}
     for code, forms in library.items():
         parts = re.compile("|".join(map(re.escape, forms.asking.split()))) if code in UNSPACED else None
         asking, first = frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first))
-        words[code] = CheckWords(asking, first, parts)
-    return words
+        ready[code] = CheckWords(asking, first, parts)
+    return ready
 
 
 LOOKED_AT = 20_000  # characters; a question has some hundred

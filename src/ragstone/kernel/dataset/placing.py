@@ -107,8 +107,11 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
     """
     texts = {document.id: document.text for document in documents}
     # References are evidence, copied, where most questions have one of the evidence's length.
-    asked = [question for question in questions if question.evidence]
-    alike = [all(_of_length(question, span) for span in question.evidence or ()) for question in asked]
+    alike = [
+        all(_of_length(question, span) for span in question.evidence)
+        for question in questions
+        if question.evidence
+    ]
     by_reference = 2 * sum(alike) > len(alike)
     spans: dict[str, list[_PlacedSpan]] = defaultdict(list)
     unknown: set[int] = set()

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.support.builds import TEN, candidate, passage
 
-from ragstone.features.build.certificate.coverage import coverage_of, documents_of, five_of
+from ragstone.features.build.certificate.coverage import answering_documents, coverage_of, five_of
 from ragstone.kernel.dataset.certificate import Five
 
 LONG = msgspec.structs.replace(passage("d1"), document_length=1000)
@@ -59,8 +59,8 @@ def test_both_documents_of_two_hops_are_covered_and_none_of_a_negative():
     both = msgspec.structs.replace(
         both, question=msgspec.structs.replace(both.question, document_ids=["d1", "d2"])
     )
-    assert documents_of(both) == ["d1", "d2"]
-    assert documents_of(candidate("d1#2", "How tall?", answerable=False)) == []
+    assert answering_documents(both) == ["d1", "d2"]
+    assert answering_documents(candidate("d1#2", "How tall?", answerable=False)) == []
 
 
 def test_nothing_accepted_is_nothing_covered():

@@ -78,14 +78,14 @@ def noun_of(kind: str) -> str:
     return "fact" if kind == "facts" else "question"
 
 
-def failed_words(statuses: Mapping[str, int]) -> str:
+def format_failures(statuses: Mapping[str, int]) -> str:
     """Return `3 timeout, 1 unparsable`."""
     return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in statuses.items())
 
 
 def _nothing(kind: str, funnel: Funnel) -> str:
     n_failed = sum(funnel.failed_calls.values())
-    failed = f"{plural(n_failed, 'call')} gave nothing ({failed_words(funnel.failed_calls)})"
+    failed = f"{plural(n_failed, 'call')} gave nothing ({format_failures(funnel.failed_calls)})"
     if not funnel.n_documents:
         why = "no document was given"
     elif funnel.n_empty == funnel.n_documents:
@@ -158,8 +158,8 @@ def _failed_calls(funnel: Funnel, *, often: bool) -> list[str]:
     if not n or (n >= FAILED * funnel.n_asked) != often:
         return []
     return [
-        f"{plural(n, 'call')} gave nothing ({failed_words(funnel.failed_calls)}): what they were to ask is "
-        "missing."
+        f"{plural(n, 'call')} gave nothing ({format_failures(funnel.failed_calls)}): what they were to ask "
+        "is missing."
     ]
 
 

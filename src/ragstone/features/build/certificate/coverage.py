@@ -17,7 +17,7 @@ CROWDED = 1.5  # times its even share that a fifth surely holds, if it is called
 def coverage_of(candidates: Sequence[Candidate]) -> Coverage:
     """Return what the accepted ones of the candidates cover."""
     accepted = [candidate for candidate in candidates if candidate.loss is None]
-    per_document = Counter(name for candidate in accepted for name in documents_of(candidate))
+    per_document = Counter(name for candidate in accepted for name in answering_documents(candidate))
     matches = Counter(
         str((candidate.question.metadata or {}).get("evidence_found", "")) for candidate in accepted
     )
@@ -38,7 +38,7 @@ def coverage_of(candidates: Sequence[Candidate]) -> Coverage:
     )
 
 
-def documents_of(candidate: Candidate) -> list[str]:
+def answering_documents(candidate: Candidate) -> list[str]:
     """Return the documents that hold the answer: none of a question that the corpus cannot answer."""
     question = candidate.question
     if question.answerable is False:

@@ -31,19 +31,15 @@ def closed_book_rate(candidates: Sequence[Candidate]) -> ClosedBookRate | None:
     )
     if not n_asked + n_failed:
         return None
+    notes = [(candidate.question.metadata or {}).get("closed_book") for candidate in known]
     return ClosedBookRate(
         n_asked=n_asked,
         n_known=len(known),
-        n_guessable=sum(_note(candidate).get("guessable") is True for candidate in known),
+        n_guessable=sum(isinstance(note, dict) and note.get("guessable") is True for note in notes),
         n_failed=n_failed,
         n_accepted_known=sum(candidate.loss is None for candidate in known),
         rate=share_of(len(known), n_asked),
     )
-
-
-def _note(candidate: Candidate) -> dict[str, object]:
-    note = (candidate.question.metadata or {}).get("closed_book")
-    return note if isinstance(note, dict) else {}
 
 
 CATCHES = 0.8  # the least share of defects that a good critic rejects
@@ -90,7 +86,7 @@ def _verdict(measured: CriticMeasured, kinds: list[CriticMeasured]) -> CriticVer
     return CriticVerdict(
         critic=measured.critic,
         grade=grade,
-        words=_words(measured, kinds, grade),
+        words=_verdict_text(measured, kinds, grade),
         measured=measured,
         kinds=kinds,
         rejection=share_of(measured.n_rejected, measured.n_sound),
@@ -115,7 +111,7 @@ def _better(on: CriticMeasured, sound: CriticMeasured, level: float) -> bool:
     return difference_interval(caught, rejected, level)[0] > 0
 
 
-def _words(row: CriticMeasured, kinds: list[CriticMeasured], grade: Grade | None) -> str:
+def _verdict_text(row: CriticMeasured, kinds: list[CriticMeasured], grade: Grade | None) -> str:
     if grade is None:
         return "measured on no defect, or on no sound question: nobody knows"
     counts = (

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ragstone.features.build.certificate.cautions import failed_words, noun_of, why_lost
+from ragstone.features.build.certificate.cautions import format_failures, noun_of, why_lost
 from ragstone.features.build.certificate.funnel import n_lost
 from ragstone.kernel.dataset.candidate import REJECTIONS, Step
 from ragstone.kernel.dataset.certificate import (
@@ -190,7 +190,9 @@ def documents_line(certificate: Certificate) -> str:
 def failed_line(certificate: Certificate) -> str:
     """Return how many calls gave nothing, by status; empty where none failed."""
     failed = certificate.funnel.failed_calls
-    return f"{plural(sum(failed.values()), 'call')} gave nothing: {failed_words(failed)}." if failed else ""
+    return (
+        f"{plural(sum(failed.values()), 'call')} gave nothing: {format_failures(failed)}." if failed else ""
+    )
 
 
 def five(of: Five) -> str:
@@ -247,7 +249,7 @@ def fitting(fit: Fit, certificate: Certificate) -> str | None:
     return f"The run asked {which} of {count(fit.of)} certified {noun}. What follows describes all of them."
 
 
-def told_declared(certificate: Certificate) -> list[tuple[str, str]]:
+def declared_rows(certificate: Certificate) -> list[tuple[str, str]]:
     """Return what was declared of the set, as (name, value), without what was not asked for."""
     declared = certificate.declared
     if certificate.kind == "facts":
