@@ -87,12 +87,12 @@ def language_parity(
     rows_of = by_judge(judgements)
     langs = {lang for rows in rows_of.values() for row in rows if (lang := _lang(row.question_id, copies))}
     if len(langs) < 2 or base not in langs:
-        told = ", ".join(sorted(langs)) or "none"
+        listed = ", ".join(sorted(langs)) or "none"
         raise DataError(
-            f"the judged answers are in these languages: {told}. A comparison needs {base!r} and another "
+            f"the judged answers are in these languages: {listed}. A comparison needs {base!r} and another "
             "one. Give the rows a column `lang`, or name the language to compare with as --base."
         )
-    found: Rows[LanguageParity] = Rows((), LanguageParity)
+    parities: Rows[LanguageParity] = Rows((), LanguageParity)
     for judge, rows in rows_of.items():
         by_lang = _by_language(rows, copies)
         cut = threshold_of(judge, threshold, rows)
@@ -101,8 +101,8 @@ def language_parity(
             for lang in sorted(by_lang)
             if lang != base
         ]
-        found += _with_holm(made)
-    return found
+        parities += _with_holm(made)
+    return parities
 
 
 def _lang(question_id: str, copies: Copies) -> str | None:
@@ -118,20 +118,20 @@ def without_language(judgements: Iterable[Judgement], copies: Copies) -> int:
 
 def _by_language(rows: Iterable[Judgement], copies: Copies) -> ByLanguage:
     """Return language -> the judgements; those of copies of one answer have the same key."""
-    found: dict[str, dict[PairKey, Judgement]] = {}
+    rows_of: dict[str, dict[PairKey, Judgement]] = {}
     for row in rows:
         copy = copies.get(row.question_id)
         if copy is None or copy.lang is None:
             continue
         parallel = copy.parallel or ""
         key = (parallel, "" if parallel else row.question_id, row.system)
-        first = found.setdefault(copy.lang, {}).setdefault(key, row)
+        first = rows_of.setdefault(copy.lang, {}).setdefault(key, row)
         if first is not row:
             raise DataError(
                 f"questions {first.question_id!r} and {row.question_id!r}, system {row.system!r}: both are "
                 f"the copy of {parallel!r} in {copy.lang!r}. Keep one of them, or give each a key of its own."
             )
-    return found
+    return rows_of
 
 
 def _row(
@@ -207,9 +207,9 @@ def corrected_by_language(
 
     See corrected_means; the labels of a language must be of a random sample of its answers.
     """
-    judged, said = list(judgements), list(labels)
+    judged, labelled = list(judgements), list(labels)
     # Where one side names no system, its rows are known by their questions alone.
-    bare = any(all(row.system == UNNAMED for row in rows) for rows in (judged, said))
+    bare = any(all(row.system == UNNAMED for row in rows) for rows in (judged, labelled))
 
     def named(row: Judgement | Label) -> str:
         lang = _lang(row.question_id, copies) or UNTOLD
@@ -217,7 +217,7 @@ def corrected_by_language(
 
     return corrected_means(
         [msgspec.structs.replace(row, system=named(row)) for row in judged],
-        [msgspec.structs.replace(row, system=named(row)) for row in said],
+        [msgspec.structs.replace(row, system=named(row)) for row in labelled],
         mapping=mapping,
         threshold=threshold,
         clusters={question_id: copy.parallel for question_id, copy in copies.items() if copy.parallel},

@@ -156,8 +156,8 @@ def wants_high(judge: Judge, aim: Aim) -> bool:
 
 def goal_of(judge: Judge, aim: Aim) -> Goal:
     """Return what an attack on this judge wants; of a jury or cascade, of its first member that is asked."""
-    asked = next((leaf for leaf, _model in judge.leaves() if leaf.needs_model), judge)
-    end = asked.end(wants_high(judge, aim))
-    field, reply = asked.verdict(end, REASON if aim == "raise" else LOW_REASON)
+    first = next((leaf for leaf, _model in judge.leaves() if leaf.needs_model), judge)
+    end = first.end(wants_high(judge, aim))
+    field, reply = first.verdict(end, REASON if aim == "raise" else LOW_REASON)
     wanted = end if isinstance(end, str) else msgspec.json.encode(end).decode()
     return Goal(wanted=wanted, field=field, reply=reply)

@@ -135,8 +135,8 @@ def _span(judge: Floats, scale: Scale) -> str:
 
 def _values(human: Floats) -> str:
     values = np.unique(human)
-    shown = ", ".join(f"{value:g}" for value in values[:5])
-    return f"{shown}, … {values[-1]:g}" if len(values) > 5 else shown
+    listed = ", ".join(f"{value:g}" for value in values[:5])
+    return f"{listed}, … {values[-1]:g}" if len(values) > 5 else listed
 
 
 PREFERENCE = "preference"  # the metric of judges that say which of two answers is better
@@ -213,12 +213,12 @@ def threshold_of(judge: JudgeId, threshold: Threshold, rows: Sequence[Judgement]
 
     Without one it is the threshold of the judge's file, which the judgements of a stack carry.
     """
-    given = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
-    if given is not None:
-        return given
+    chosen = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+    if chosen is not None:
+        return chosen
     own = {(row.metadata or {}).get(OWN_THRESHOLD) for row in rows if row.score is not None}
-    [one] = own if len(own) == 1 else [None]
-    return one if isinstance(one, float) else None
+    [only] = own if len(own) == 1 else [None]
+    return only if isinstance(only, float) else None
 
 
 def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Judgement]]) -> None:
@@ -248,12 +248,12 @@ def _scale(rows: Sequence[Judgement]) -> Scale:
     return next((row.scale for row in rows if row.scale), None)
 
 
-def hits(one: MeasuredJudge) -> dict[Key, float]:
+def hits(judge: MeasuredJudge) -> dict[Key, float]:
     """Return 1 for each answer that got the human grade, else 0; empty if grades cannot be compared."""
-    if one.comparison is None or not one.comparison.categories:
+    if judge.comparison is None or not judge.comparison.categories:
         return {}
-    matches = exact_matches(one.comparison.human, one.comparison.judge)
-    return dict(zip(one.pairs.keys, matches.tolist(), strict=True))
+    matches = exact_matches(judge.comparison.human, judge.comparison.judge)
+    return dict(zip(judge.pairs.keys, matches.tolist(), strict=True))
 
 
 def worths(comparison: GradeComparison, measure: AgreementMeasure) -> Floats | None:
@@ -289,10 +289,10 @@ def choose_measure(
 
     if declared is not None:
         if not any(able(declared)):
-            told = " ".join(
+            reasons = " ".join(
                 next((row.notes for row in rows if row.notes), ["Their scales differ: give mapping."])
             )
-            raise DataError(f"[bench.judges] measure = {declared!r}: no judge can be compared so. {told}")
+            raise DataError(f"[bench.judges] measure = {declared!r}: no judge can be compared so. {reasons}")
         return declared, "as measure of [bench.judges] says"
     if all(able("exact agreement")):
         return "exact agreement", "labels and scores are compared grade by grade"

@@ -57,10 +57,10 @@ def people_would_give(mean: CorrectedMean) -> str:
 def _estimate(mean: CorrectedMean) -> str:
     low, high = mean.corrected.low, mean.corrected.high
     if low is None or high is None:
-        said = "no interval: all labels are alike, or of one question"
+        interval = "no interval: all labels are alike, or of one question"
     else:
-        said = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
-    return f"People would give {precise(mean.corrected.value)} ({said})"
+        interval = f"{mean.corrected.level * 100:g} % interval {precise(low)} to {precise(high)}"
+    return f"People would give {precise(mean.corrected.value)} ({interval})"
 
 
 def _beside(mean: CorrectedMean) -> str:

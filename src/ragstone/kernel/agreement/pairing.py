@@ -110,10 +110,12 @@ def on_scale(humans: Mapping[Key, Human], scale: tuple[float, float]) -> dict[Ke
 def _human(labels: Sequence[Label], grades: Sequence[float], known: set[float]) -> Human:
     settled = [is_adjudicated(label) for label in labels]
     # Where an adjudicator alone has labelled an answer, their label is an annotator's like any other.
-    own = [place for place, is_settled in enumerate(settled) if not is_settled] or [*range(len(labels))]
+    own = [at for at, is_settled in enumerate(settled) if not is_settled] or [*range(len(labels))]
     decided = [grade for grade, is_settled in zip(grades, settled, strict=True) if is_settled]
-    given = [grades[place] for place in own]
-    return Human(_median(decided or given, known), given, _cluster(labels), [labels[place] for place in own])
+    own_grades = [grades[at] for at in own]
+    return Human(
+        _median(decided or own_grades, known), own_grades, _cluster(labels), [labels[at] for at in own]
+    )
 
 
 def is_adjudicated(label: Label) -> bool:
@@ -130,16 +132,16 @@ def inclusion_of(label: Label) -> float | None:
     if chance is None or chance == "":
         return None
     try:
-        found = float(chance)
+        share = float(chance)
     except (TypeError, ValueError):
-        found = math.nan
-    if not 0 < found <= 1:
+        share = math.nan
+    if not 0 < share <= 1:
         raise DataError(
             f"question {label.question_id!r}, system {label.system!r}: inclusion {chance!r} is not a "
             "probability above 0 and at most 1. Leave the column as `ragstone label` or the workbench wrote "
             "it."
         )
-    return found
+    return share
 
 
 def _two_labels(first: Label, second: Label) -> str:

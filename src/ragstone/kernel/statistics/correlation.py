@@ -69,9 +69,9 @@ def join_columns(
     """
     statistics: dict[str, Statistic] = {}
     at = 0
-    for columns, found in parts:
+    for columns, own in parts:
         end = at + columns.shape[1]
-        statistics |= {name: _of_columns(statistic, at, end) for name, statistic in found.items()}
+        statistics |= {name: _of_columns(statistic, at, end) for name, statistic in own.items()}
         at = end
     return np.concatenate([columns for columns, _ in parts], axis=1), statistics
 
@@ -152,18 +152,18 @@ def _dominated(first: Codes, second: Codes) -> Codes:
     order = np.lexsort((-second, first))
     values = second[order].astype(np.int64)
     n = len(values)
-    place = np.arange(n)
-    found = np.zeros(n, dtype=np.intp)
+    position = np.arange(n)
+    counted = np.zeros(n, dtype=np.intp)
     width = 1
     while width < n:
-        block, left = place // (2 * width), place // width % 2 == 0
+        block, left = position // (2 * width), position // width % 2 == 0
         # Of equal values the right half comes first: it does not count them.
         by = np.argsort((block * (n + 1) + values) * 2 + left)
         from_left = left[by]
-        found[by] += np.where(from_left, 0, np.cumsum(from_left) - block[by] * width)
+        counted[by] += np.where(from_left, 0, np.cumsum(from_left) - block[by] * width)
         width *= 2
     counts = np.empty(n, dtype=np.intp)
-    counts[order] = found
+    counts[order] = counted
     return counts
 
 

@@ -134,7 +134,7 @@ def _rows(
     clusters: Sequence[Hashable] | None,
     shares: Sequence[float] | Floats | None,
 ) -> Labelled:
-    scores = [np.asarray(given, dtype=np.float64) for given in (human, judge, others)]
+    scores = [np.asarray(own, dtype=np.float64) for own in (human, judge, others)]
     if not scores[0].size or scores[0].size != scores[1].size:
         raise ValueError(f"{scores[0].size} human scores and {scores[1].size} of the judge: give pairs")
     if not all(np.isfinite(values).all() for values in scores):
@@ -300,8 +300,8 @@ def _labels_to_halve(value: float, ends: Ends, reach: Reach) -> int | None:
         left = min(1.0, max(0.0, (reach.ratio - n / n_rows) / (1 - n / n_rows)))
 
     def halved(k: int) -> bool:
-        found = _ends(value, reach.size * k / n / (left + (1 - left) * k / n_rows), reach)
-        return bool(found and ends and found[1] - found[0] <= (ends[1] - ends[0]) / 2)
+        narrower = _ends(value, reach.size * k / n / (left + (1 - left) * k / n_rows), reach)
+        return bool(narrower and ends and narrower[1] - narrower[0] <= (ends[1] - ends[0]) / 2)
 
     if not halved(n_rows):
         return None
