@@ -32,7 +32,6 @@ from ragstone.kernel.judging.steps import unused_in
 from ragstone.kernel.records import Answer, Context, Judgement, Step, Verdict
 from ragstone.kernel.statistics import (
     Floats,
-    bootstrap_estimates,
     cluster_codes,
     cluster_totals,
     cohen_kappa,
@@ -42,6 +41,7 @@ from ragstone.kernel.statistics import (
     roc_auc,
 )
 from ragstone.kernel.statistics.auc import auc_columns
+from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 from ragstone.kernel.tables.reading import parse_rows
 
 ROOT = Path(__file__).parents[1]

@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.features.judge.judging import judge_sheet
+from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.kernel.config import ModelSettings, Price, Settings, choose
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import judge_names
 from ragstone.kernel.llm import Reply, open_door
+from ragstone.kernel.llm.learnt import learnt_in_folder
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.llm.response_store import MemoryLedger
 from ragstone.kernel.records import Answer, Context, Judgement
@@ -108,7 +110,7 @@ def judges_table(folder: Path, fake: FakeOpenAI, n_rows: int) -> None:
         own = folder / judge.name
         settings = settings_in(own, fake)
         try:
-            summary = judge_sheet(sheet, own / "out.jsonl", [judge], settings)
+            summary = judge_sheet(AnswerSheet(sheet), own / "out.jsonl", [judge], settings)
         except ModelError as mistake:  # it reads probabilities of tokens, which such models lack
             print(f"{judge.name:22}cannot be asked: {str(mistake)[:80]}...")
             continue
@@ -133,7 +135,7 @@ def mended_table(folder: Path, fake: FakeOpenAI, n_rows: int) -> None:
 
     def run(where: Path, name: str) -> str:
         before = fake.n_requests
-        summary = judge_sheet(sheet, where / name, judges, settings_in(where, fake))
+        summary = judge_sheet(AnswerSheet(sheet), where / name, judges, settings_in(where, fake))
         rows = list(read_rows(where / name, Judgement))
         scored = sum(row.status == "scored" for row in rows)
         asked = fake.n_requests - before
@@ -156,7 +158,9 @@ async def ask_all(bench: Bench, dialect: Dialect, folder: Path, n_rows: int) -> 
     """Return how many requests one command makes for so many prompts, and how many of them have a reply."""
     bench.requests.clear()
     ledger = MemoryLedger()
-    async with open_door(dialect.model, bench.settings(dialect), ledger, memory=folder) as door:
+    async with open_door(
+        dialect.model, bench.settings(dialect), ledger, memory=learnt_in_folder(folder)
+    ) as door:
         asked = (door.ask(prompt(f"Judge row one {n}.")) for n in range(n_rows))
         replies = await asyncio.gather(*asked, return_exceptions=True)
     return len(bench.requests), sum(isinstance(reply, Reply) for reply in replies)

@@ -71,7 +71,7 @@ PANELS: dict[str, Commands] = {
                 "show": "features.judges.command:show_",
                 "new": "features.judges.command:new",
                 "test": "features.judges.command:try_out",
-                "develop": "features.improve.command:develop",
+                "develop": "features.improve.develop_command:develop",
                 "learn": "features.improve.learn_command:learn",
                 "fit": "features.improve.fit_command:fit",
             },

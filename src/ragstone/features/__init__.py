@@ -4,4 +4,6 @@ Delete a folder and its lines, and the rest builds. The lines are in cli/app.py 
 workbench/pages.py (its pages) and here (its part of the report of a run): see kernel/extend.py.
 """
 
-BLAME_PART = "ragstone.features.blame.run_block"
+PARTS = {
+    "blame": "ragstone.features.blame.run_block",
+}

@@ -50,7 +50,7 @@ class PageModule(Protocol):
 
 
 class BlamePart(Protocol):
-    """What a run's report shows of its lost points: a module that `BLAME_PART` in features/ names."""
+    """What a run's report shows of its lost points: a module that `features.PARTS` names."""
 
     def finding(self, blamed: "BlameSummary") -> "HeadlineFinding | None":
         """The answer to "What is to blame?"; None where it has none."""

@@ -8,7 +8,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.improve.command import score_scale
+from ragstone.features.improve.develop_command import score_scale
 from ragstone.features.improve.pages import HowToRun, scale_of
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.mapping import mapping_of, parse_mapping, place_labels, read_mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, JudgementsFile, MaybeLabels, Seed
+from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed
 from ragstone.kernel.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ Parallel = Annotated[
 ]
 Base = Annotated[
     str | None, typer.Option("--base", help="Language that the others are compared with (default: en).")
+]
+
+MaybeLabels = Annotated[
+    Path | None, typer.Argument(help="People's labels; without them, languages are compared alone.")
 ]
 
 

@@ -6,14 +6,14 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement.comparison import MAX_GRADES, JudgeId, by_judge, threshold_of
+from ragstone.kernel.agreement.comparison import JudgeId, by_judge, threshold_of
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.groups import UNTOLD
 from ragstone.kernel.agreement.pairing import UNNAMED
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Judgement, Label
-from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics import MAX_GRADES, RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.paired import holm, paired_tests
 from ragstone.kernel.tables import Rows
 

@@ -8,7 +8,6 @@ import msgspec
 from ragstone.kernel.agreement.card import (
     AnswerGroup,
     Baseline,
-    Calibration,
     Disagreement,
     ReportCard,
     Reversal,
@@ -44,7 +43,7 @@ from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.document.numbers import count, interval, number, one_line, with_ends
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import doubt, judge_name, labelled, plural, tau_told
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics import Calibration, Estimate
 from ragstone.kernel.version import __version__
 
 MEANINGS = {

@@ -19,9 +19,9 @@ from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import make_folder
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, without_frames
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import members_of, model_name
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status, count_statuses
@@ -85,7 +85,7 @@ def plan_attack(
     )
 
 
-@without_frames()
+@checks_arguments
 def attack(
     judges: Iterable[AnyJudge],
     *,
@@ -202,7 +202,7 @@ async def _attack(
     attacked = JudgeAttacked(
         judge=judge.name,
         metric=judge.measures,
-        model=model_name(judge, session.settings.judge.model or NO_MODEL),
+        model=judge.model_name(session.settings.judge.model or NO_MODEL),
         prompt_version=judge.prompt_version,
         scale=judge.scale,
         n_rows=len(rows) if single else 0,

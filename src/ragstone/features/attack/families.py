@@ -13,7 +13,6 @@ from ragstone.features.attack.values import Aim, Place
 from ragstone.kernel.config import Section, convert_section, library_names, parse_toml, shipped
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import leaves
 
 ZERO_WIDTH_SPACE = "\u200b"
 RIGHT_TO_LEFT, POP = "\u202e", "\u202c"
@@ -157,7 +156,7 @@ def wants_high(judge: Judge, aim: Aim) -> bool:
 
 def goal_of(judge: Judge, aim: Aim) -> Goal:
     """Return what an attack on this judge wants; of a jury or cascade, of its first member that is asked."""
-    asked = next((leaf for leaf, _model in leaves(judge) if leaf.needs_model), judge)
+    asked = next((leaf for leaf, _model in judge.leaves() if leaf.needs_model), judge)
     end = asked.end(wants_high(judge, aim))
     field, reply = asked.verdict(end, REASON if aim == "raise" else LOW_REASON)
     wanted = end if isinstance(end, str) else msgspec.json.encode(end).decode()

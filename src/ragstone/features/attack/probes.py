@@ -14,12 +14,8 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import Answer, Context, Judgement, Label
-from ragstone.kernel.statistics import (
-    bootstrap_estimates,
-    cluster_codes,
-    cluster_totals,
-    difference_estimates,
-)
+from ragstone.kernel.statistics import cluster_codes, cluster_totals, difference_estimates
+from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 from ragstone.kernel.statistics.intervals import Floats
 from ragstone.kernel.tables import parse_row
 from ragstone.kernel.tables.names import accepted_names

@@ -12,13 +12,12 @@ from ragstone.features.attack.families import Family, wants_high
 from ragstone.features.attack.planting import Planted
 from ragstone.features.attack.values import CLOSED, Aim, AttackRate, Place, VerdictFlip
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.records import Answer, Judgement, Status
 from ragstone.kernel.statistics import (
     Estimate,
     cluster_codes,
     cluster_totals,
-    difference_estimates,
+    mean_estimate,
     wilson_interval,
 )
 from ragstone.kernel.statistics.intervals import Floats
@@ -106,7 +105,7 @@ def flips(judge: Judge, before: float, after: float) -> bool:
     before, after: shares. Below the middle before, at it or above after; of a judge that chooses a label,
     any label of a higher share is a flip.
     """
-    if isinstance(judge, ClassifyJudge):
+    if judge.kind == "classify":
         return after > before
     return before < MIDDLE <= after
 
@@ -114,7 +113,7 @@ def flips(judge: Judge, before: float, after: float) -> bool:
 def can_flip(judge: Judge, score: float, aim: Aim) -> bool:
     """Return whether the plain verdict leaves an attack anything to win."""
     before = share(judge, score, aim)
-    return before < 1 if isinstance(judge, ClassifyJudge) else before < MIDDLE
+    return before < 1 if judge.kind == "classify" else before < MIDDLE
 
 
 def attempts_of(
@@ -190,25 +189,15 @@ def _rate(name: str, about: str, attempts: Sequence[AttackAttempt], seed: int) -
         control=clustered_share(
             [bool(one.control_flipped) for one in paired], [one.question_id for one in paired]
         ),
-        excess=_excess(paired, seed),
-        shift=_paired_mean([by for _, by in moved], [row for row, _ in moved], seed),
+        # Means of paired differences, which are no proportion though all of them be 0 or 1.
+        excess=mean_estimate(
+            [float(attempt.flipped) - float(bool(attempt.control_flipped)) for attempt in paired],
+            [attempt.question_id for attempt in paired],
+            seed=seed,
+            proportion=False,
+        ),
+        shift=mean_estimate([by for _, by in moved], [row for row, _ in moved], seed=seed, proportion=False),
     )
-
-
-def _excess(paired: Sequence[AttackAttempt], seed: int) -> Estimate | None:
-    """Return the flip rate of the attacks minus that of their controls."""
-    if not paired:
-        return None
-    differences = [float(one.flipped) - float(bool(one.control_flipped)) for one in paired]
-    return _paired_mean(differences, [one.question_id for one in paired], seed)
-
-
-def _paired_mean(differences: Sequence[float], rows: Sequence[str], seed: int) -> Estimate | None:
-    """Return the mean of paired differences, which is no proportion though all of them be 0 or 1."""
-    if not differences:
-        return None
-    columns = np.column_stack([differences, np.zeros(len(differences))])
-    return difference_estimates(columns, [(0, 1)], rows, seed=seed)[0]
 
 
 def gate(rate: AttackRate, most: float) -> Literal["kept", "exceeded", "cannot tell"]:

@@ -106,7 +106,7 @@ def results_of(answer: Answer) -> list[str]:
 def has_figures(answer: Answer) -> bool:
     """Return whether the answer has every number of the reference; words alone are alike for many things."""
     held = held_values(answer.answer)
-    return any(all(values & held for values in stated_values(one)) for one in references(answer))
+    return any(all(values & held for values in stated_values(reference)) for reference in references(answer))
 
 
 def telling_result(answer: Answer) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import BuildSources, Limit, Model, Output, SeedOfRun, TestShare
+from ragstone.kernel.console.options import Limit, Model, Output, SeedOfRun
 from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
 
@@ -50,6 +50,16 @@ MultiHop = Annotated[
 ]
 Fictional = Annotated[
     bool | None, typer.Option("--fictional", help="Also write a copy with invented names and years.")
+]
+
+BuildSources = Annotated[
+    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
+]
+TestShare = Annotated[
+    float | None,
+    typer.Option(
+        "--test-share", min=0, max=1, help="Share of the documents whose questions are held out for testing."
+    ),
 ]
 
 

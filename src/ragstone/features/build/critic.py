@@ -9,9 +9,8 @@ import msgspec
 
 from ragstone.kernel.config import Section, convert_section, library_names, parse_toml, read_named
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.judging.render import UNTRUSTED, named_inputs
-from ragstone.kernel.judging.replies import REASON, Field, reply_form, reply_type
-from ragstone.kernel.llm import Ask, CallFailed, Prompt, fenced_prompt, row_nonce
+from ragstone.kernel.judging.render import REASON, Field, named_inputs, prompt_for_fields
+from ragstone.kernel.llm import Ask, CallFailed, Prompt, row_nonce
 from ragstone.kernel.records import Status
 
 CriticInput = Literal["audience", "context", "question", "answer"]
@@ -157,11 +156,11 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
     if len(critics) > 1:
         told = [f"# {critic.name}\n{text}" for critic, text in zip(critics, told, strict=True)]
         told.insert(0, TOGETHER)
-    return fenced_prompt(
-        "\n\n".join([*told, UNTRUSTED]),
+    return prompt_for_fields(
+        told,
         shown,
-        form=reply_form(fields),
-        reply=reply_type("CriticReply", fields),
+        fields,
+        name="CriticReply",
         nonce=row_nonce(secret, [*versions, *keyed]),
         max_tokens=sum(critic.max_tokens for critic in critics),
     )

@@ -22,7 +22,7 @@ from ragstone.features.import_.rows import (
 )
 from ragstone.features.import_.summary import ImportSummary, ImportTally, Remarked
 from ragstone.kernel.dataset.languages import speaks
-from ragstone.kernel.errors import ConfigError, DataError, without_frames
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.retrieval.trec import write_grades
@@ -201,7 +201,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     summary: ImportSummary
 
 
-@without_frames()
+@checks_arguments
 def import_set(
     source: Path | str | Iterable[Path | str],
     format: str | None = None,  # noqa: A002 - the name of the option of `ragstone import`

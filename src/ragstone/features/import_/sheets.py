@@ -15,9 +15,8 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.file import Unreadable
 from ragstone.kernel.records import Question
-from ragstone.kernel.tables.columns import CHOICE, ColumnChoice
-from ragstone.kernel.tables.formats import READERS, read_csv, read_jsonl, read_xlsx
-from ragstone.kernel.tables.reading import choose_worksheet
+from ragstone.kernel.tables.formats import READERS, read_csv, read_jsonl
+from ragstone.kernel.tables.reading import read_worksheet
 
 _BLOCK = 1 << 20
 PACKED = {
@@ -121,8 +120,7 @@ def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
     if is_parquet(path):
         return _table(path, READERS[".parquet"](path))
     if path.suffix.lower() == ".xlsx" and path.is_file():
-        choice = ColumnChoice(columns=columns, worksheet=CHOICE.get().worksheet)
-        return _table(path, read_xlsx(path, lambda tables: choose_worksheet(tables, path, Question, choice)))
+        return _table(path, read_worksheet(path, Question, columns))
     if path.suffix.lower() in BINARY and path.is_file():
         return _table(path, READERS[path.suffix.lower()](path))
     with open_text(path) as file:

@@ -6,7 +6,6 @@ and its CSV, whose columns begin with `input_`, `output_` and `metadata_`. Langf
 interface and export.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 
@@ -29,12 +28,10 @@ from ragstone.features.import_.rows import (
 )
 from ragstone.features.import_.sheets import open_sheet
 from ragstone.kernel.records import Document, Question
-from ragstone.kernel.tables.columns import guesses_text, plan_columns, value_at, with_guesses
+from ragstone.kernel.tables.columns import PASSAGE, plan_columns, value_at, warn_of_guesses
 from ragstone.kernel.tables.formats import read_questions
 from ragstone.kernel.tables.names import accepted_names, fields_of, fold
-from ragstone.kernel.tables.proposals import PASSAGE
 
-LOG = logging.getLogger(__name__)
 _FIELDS = frozenset(fields_of(Question))
 Prepare = Callable[[Cells], Cells]
 
@@ -142,12 +139,9 @@ class _NearNames:
         names = tuple(row)
         if names not in self._known:
             chosen = {field: column for field, column in self._chosen.items() if field in _FIELDS}
-            guesses = with_guesses(plan_columns(row, Question, chosen), row, Question).guesses
-            new = {column: field for column, field in guesses.items() if column not in self._told}
-            if new:
-                LOG.warning("%s", guesses_text(self._path, new))
-            self._told |= new.keys()
-            self._known[names] = {field: column for column, field in guesses.items()}
+            plan = plan_columns(row, Question, chosen, near=True)
+            warn_of_guesses(plan, self._path, self._told)
+            self._known[names] = {field: column for column, field in plan.guesses.items()}
         return self._known[names]
 
 

@@ -3,10 +3,10 @@
 from litestar import post
 from litestar.params import JSONBody
 
-from ragstone.features.improve.developing import DevelopmentRun
+from ragstone.features.improve.develop import DevelopmentRun
 from ragstone.features.improve.judge_files import JudgeFile
-from ragstone.features.improve.labelled import open_set
-from ragstone.features.improve.learning.learning import (
+from ragstone.features.improve.labelled_sets import open_set
+from ragstone.features.improve.learn import (
     LearningRun,
     LearningTask,
     forecast_learning,

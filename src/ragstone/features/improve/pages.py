@@ -12,8 +12,8 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.features.agree.words import contained, words_of_cards
-from ragstone.features.improve import words as developing
-from ragstone.features.improve.developing import (
+from ragstone.features.improve import develop_words as developing
+from ragstone.features.improve.develop import (
     DevelopmentTask,
     TestLook,
     develop,
@@ -30,24 +30,23 @@ from ragstone.features.improve.judge_files import (
     judge_file,
     parse_draft,
 )
-from ragstone.features.improve.labelled import open_set, sources_of
-from ragstone.features.improve.learning.values import METHODS, Learning
-from ragstone.features.improve.learning.words import learning_document
+from ragstone.features.improve.labelled_sets import open_set, sources_of
+from ragstone.features.improve.learn_words import learning_document
+from ragstone.features.improve.learned import METHODS, Learning
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.features.judges.testing import prompts_of
 from ragstone.features.judges.versions import versions
 from ragstone.kernel.agreement.mapping import read_mapping
 from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.leaves import asks_default
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.providers import providers
-from ragstone.kernel.runs.wording import forecast_lines
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, Life
 from ragstone.kernel.serve.requests import AnyRequest
@@ -504,7 +503,7 @@ def models_of(settings: Settings) -> list[str]:
 
 def check_model(judge: Judge, settings: Settings) -> None:
     """Raise ConfigError where a judge asks a model, and none is set."""
-    if asks_default(judge) and settings.judge.model is None:
+    if judge.asks_default and settings.judge.model is None:
         raise ConfigError(
             f'{judge.name} asks a model, and none is set. Write model = "openai/gpt-4o-mini", or another, in '
             "the table [judge] of ragstone.toml, and start the workbench again."

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.kernel.config.python_function import names_function
-from ragstone.kernel.judging.judge import every_key, read_judge
+from ragstone.kernel.judging.judge import read_judge
 from ragstone.kernel.judging.variant import options_of
 
 MOST_LINES = 200
@@ -28,7 +28,7 @@ def code_of(name: str) -> NamedCode | None:
         return None
     judge = read_judge(base)
     folder = Path(base).expanduser().absolute().parent
-    keys = msgspec.to_builtins(every_key(judge))
+    keys = msgspec.to_builtins(judge.every_key())
     places = _places(base, {base})
     if not places:
         return None
@@ -46,7 +46,7 @@ def _places(base: str, seen: set[str]) -> list[str]:
     """Return the code that a judge names, also by its members at any depth."""
     judge = read_judge(base)
     folder = Path(base).expanduser().absolute().parent
-    call = msgspec.to_builtins(every_key(judge)).get("call")
+    call = msgspec.to_builtins(judge.every_key()).get("call")
     places = [str(folder / call) if ".py:" in call else call] if call else []
     for member in judge.members:
         inner = options_of(member.judge)[0]

@@ -56,8 +56,6 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     from ragstone.features.judges.code import code_of
     from ragstone.features.judges.testing import prompts_of
     from ragstone.kernel.judging import load_judge
-    from ragstone.kernel.judging.judge import every_key
-    from ragstone.kernel.judging.statements import StatementsJudge
 
     if code := code_of(name):
         if json:
@@ -68,13 +66,13 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     judge = load_judge(name)
     prompts = prompts_of(judge)
     if json:
-        show_json({"judge": every_key(judge), "metrics": judge.metrics, "prompts": prompts})
+        show_json({"judge": judge.every_key(), "metrics": judge.metrics, "prompts": prompts})
         return
     typer.echo("\n".join(_facts(judge)))
     _show_prompts(prompts)
     if judge.needs_model and not prompts:
         say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
-    if isinstance(judge, StatementsJudge):
+    if judge.kind == "statements":
         say("What the second call is shown of the first one's reply is made up.")
 
 
@@ -147,14 +145,13 @@ def try_out(
     from ragstone.features.judges.testing import prompts_of, try_judge
     from ragstone.kernel.config import choose
     from ragstone.kernel.judging import load_judge
-    from ragstone.kernel.judging.leaves import asks_default
     from ragstone.kernel.records import Answer
     from ragstone.kernel.tables import read_rows
 
     judge = load_judge(name)
     sheet = list(read_rows(answers, Answer)) if answers else []
     settings = choose(asking.settings(), "judge", model=model)
-    if model is None and asks_default(judge):
+    if model is None and judge.asks_default:
         prompts = prompts_of(judge)
         if asking.json:
             show_json({"judge": judge.name, "prompts": prompts})
@@ -215,9 +212,8 @@ def _scale(judge: "Judge") -> str:
 
 def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
-    from ragstone.kernel.judging.judge import every_key
 
-    says, only = every_key(judge), "only with @criteria=all, "
+    says, only = judge.every_key(), "only with @criteria=all, "
     optional = getattr(judge, "optional", ())
     facts = {
         "judge": f"{judge.name}, version {judge.version}",

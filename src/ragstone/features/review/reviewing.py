@@ -16,7 +16,7 @@ from ragstone.kernel.dataset.build_files import CERTIFICATE, CERTIFICATE_PAGE, S
 from ragstone.kernel.dataset.certifying.certificate import Certificate, ReviewNumbers, fit
 from ragstone.kernel.dataset.decisions import log_path, read_decisions
 from ragstone.kernel.dataset.split import Side
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.runs.run import read_certificate
 from ragstone.kernel.tables import check_output, check_place, open_rows, parse_row, read_rows
@@ -111,6 +111,7 @@ class ReviewedSet(msgspec.Struct, frozen=True, kw_only=True):
     files: list[Path] = []
 
 
+@checks_arguments
 def review_questions(
     questions: Path | str,
     decisions: Path | str | None = None,

@@ -12,8 +12,8 @@ from ragstone.kernel.console.printing import UNSCORED, plural, say, show, show_j
 from ragstone.kernel.console.repeating import repeatable
 
 if TYPE_CHECKING:
+    from ragstone.features.sample.drawing import GroupShare
     from ragstone.features.sample.sampling import Sample, SampleSummary
-    from ragstone.kernel.dataset.logs.sampling import GroupShare
 
 SHOWN_GROUPS = 20
 

@@ -1,16 +1,17 @@
 """A log of what people asked -> an evaluation set of it, and what was answered."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ragstone.features.sample.drawing import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
+from ragstone.features.sample.gathering import LogCounts, LoggedQuestion, exchanges_at, gather
 from ragstone.kernel.config import Settings, load_settings
-from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange, judged_qualities
-from ragstone.kernel.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
-from ragstone.kernel.dataset.logs.sampling import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
+from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange
+from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.progress import Progress, State, silent
 from ragstone.kernel.errors import DataError, takes_rows
@@ -79,7 +80,7 @@ def sample_log(
     """Return `count` questions that people really asked, each once, and the first answers that they got.
 
     log: a file, a folder, several of them, or rows. by: random, topic, tag, rarity, frequency or quality (see
-    dataset/logs/sampling.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
+    drawing.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
     question, answer, quality, reference, tags, time: columns, where names are not understood; `quality` is
     the people's feedback, or a metric of `judgements`; the tag `month` is that of the time in rows that have
     no such column. limit: only the first rows. Personal data is masked,
@@ -272,3 +273,22 @@ def _metadata(one: DrawnSample, answer: str) -> dict[str, object]:
         "answer": answer or None,
     }
     return {name: note for name, note in notes.items() if note is not None}
+
+
+def judged_qualities(
+    judgements: Iterable[Judgement], metric: str | None
+) -> tuple[dict[str, float], set[str]]:
+    """Return question id -> mean score from 0 to 1, and the metrics that there are.
+
+    metric: only its judgements; None takes all. A score is brought to 0..1 by its scale; without a scale it
+    is taken as it is. Judgements without a score do not count.
+    """
+    scores: dict[str, list[float]] = defaultdict(list)
+    metrics: set[str] = set()
+    for judgement in judgements:
+        metrics.add(judgement.metric)
+        if judgement.score is None or metric not in (None, judgement.metric):
+            continue
+        low, high = judgement.scale or (0.0, 1.0)
+        scores[judgement.question_id].append((judgement.score - low) / (high - low) if high > low else 0.0)
+    return {name: sum(some) / len(some) for name, some in scores.items()}, metrics

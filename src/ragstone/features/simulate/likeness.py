@@ -10,7 +10,7 @@ import numpy as np
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.corpus.topics import group_texts, topic_names, topic_terms
 from ragstone.kernel.dataset.logs.exchange import Columns, exchange_of, first_of
-from ragstone.kernel.dataset.logs.gathering import Source, rows_of
+from ragstone.kernel.dataset.logs.reading import Source, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Answer

@@ -8,7 +8,7 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.features.improve.developing import draft_as_run
+from ragstone.features.improve.develop import draft_as_run
 from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
 from ragstone.features.improve.pages import (
     DraftChecked,

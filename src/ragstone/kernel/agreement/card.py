@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL, Judgement, Status
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics import Calibration, Estimate
 from ragstone.kernel.tables.shown import Displayed
 
 GRADE_WORDS = {
@@ -88,32 +88,6 @@ class GradeAgreement(msgspec.Struct, frozen=True, kw_only=True):
     n_judge: int
     recall: Estimate | None
     precision: Estimate | None
-
-
-class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
-    """Answers whose score, read as a probability, lies in (low, high]; the first bin holds 0 too.
-
-    mean: of these scores; right: share of them that people labelled 1.
-    """
-
-    low: float
-    high: float
-    mean: float
-    right: Estimate
-
-
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a score of 80 % is right 80 times of 100: scores read as probabilities beside labels 0 and 1.
-
-    bins: those with answers, ascending. error: the expected calibration error, which is never negative and
-    so reads too high with few labels. brier: mean squared distance of probability and label; rate_brier:
-    what the share of 1 among the labels, given to every answer, would reach.
-    """
-
-    bins: list[ReliabilityBin]
-    error: Estimate
-    brier: Estimate
-    rate_brier: float
 
 
 class Reversal(msgspec.Struct, frozen=True, kw_only=True):

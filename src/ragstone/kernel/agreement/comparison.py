@@ -16,9 +16,8 @@ from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.records import OWN_THRESHOLD, Judgement
-from ragstone.kernel.statistics import Floats, exact_matches
+from ragstone.kernel.statistics import MAX_GRADES, Floats, exact_matches
 
-MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
 YES_NO = (0.0, 1.0)
 Scale = tuple[float, float] | None
 

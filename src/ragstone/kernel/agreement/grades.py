@@ -2,32 +2,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
-from ragstone.kernel.agreement.card import (
-    Calibration,
-    Disagreement,
-    GradeAgreement,
-    ReliabilityBin,
-    grade_name,
-)
+from ragstone.kernel.agreement.card import Disagreement, GradeAgreement, grade_name
 from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, Scale
 from ragstone.kernel.agreement.pairing import GradePairs, Human
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.statistics import (
-    BINS,
+    Calibration,
     Clusters,
-    Codes,
     Estimate,
     Floats,
-    bootstrap_estimates,
-    calibration_columns,
+    calibration_of,
     cluster_codes,
-    cluster_totals,
     mean_estimate,
-    reliability_bins,
 )
 
 LONGEST_NAME = 24
@@ -82,7 +71,7 @@ def _is_word(label: str) -> bool:
     return any(character.isalpha() for character in label)
 
 
-def calibration_of(
+def scores_as_probabilities(
     comparison: GradeComparison, scale: Scale, clusters: Clusters, *, seed: int, resamples: int
 ) -> Calibration | None:
     """Return how far the judge's scores hold as probabilities; None unless they can be read so.
@@ -90,50 +79,11 @@ def calibration_of(
     That takes labels of 0 and 1, both present, and a scale of 0 to 1 or 0 to 100 on which the judge gives
     more than its two ends. The scores are those before any threshold.
     """
-    labels, probabilities = comparison.human, _probabilities(comparison.raw, scale)
-    if probabilities is None or set(np.unique(labels)) != set(YES_NO):
-        return None
-    columns, statistics = calibration_columns(probabilities, labels)
-    codes = cluster_codes(clusters, len(labels))
-    totals = cluster_totals(columns, codes)
-    found = bootstrap_estimates(totals, statistics, len(labels), seed=seed, resamples=resamples)
-    error, brier = found["expected calibration error"], found["Brier score"]
-    if error is None or brier is None:
-        return None
-    bins = reliability_bins(probabilities)
-    bin_of = partial(_bin, bins, probabilities, labels, clusters=codes, seed=seed, resamples=resamples)
-    return Calibration(
-        bins=[made for number in range(BINS) if (made := bin_of(number))],
-        error=error,
-        brier=brier,
-        rate_brier=float(labels.mean() * (1 - labels.mean())),
-    )
-
-
-def _probabilities(raw: Floats, scale: Scale) -> Floats | None:
-    top = scale[1] if scale else 1.0
+    labels, raw, top = comparison.human, comparison.raw, scale[1] if scale else 1.0
     readable = scale in (None, (0, 1), (0, 100)) and raw.min() >= 0 and raw.max() <= top
-    if not readable or np.isin(raw, (0.0, top)).all():
+    if not readable or np.isin(raw, (0.0, top)).all() or set(np.unique(labels)) != set(YES_NO):
         return None
-    return np.asarray(raw / top)
-
-
-def _bin(
-    bins: Codes,
-    probabilities: Floats,
-    labels: Floats,
-    number: int,
-    *,
-    clusters: Codes,
-    seed: int,
-    resamples: int,
-) -> ReliabilityBin | None:
-    at = np.flatnonzero(bins == number)
-    right = mean_estimate(labels[at], clusters[at], seed=seed, resamples=resamples)
-    if right is None:
-        return None
-    mean = float(probabilities[at].mean())
-    return ReliabilityBin(low=number / BINS, high=(number + 1) / BINS, mean=mean, right=right)
+    return calibration_of(np.asarray(raw / top), labels, clusters, seed=seed, resamples=resamples)
 
 
 MOST = 10

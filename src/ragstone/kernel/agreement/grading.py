@@ -26,10 +26,10 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.grades import (
-    calibration_of,
     grade_agreements,
     grade_names,
     instructive_disagreements,
+    scores_as_probabilities,
 )
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.humans import human_agreement, with_alpha
@@ -180,7 +180,7 @@ def report_card(
         names=grade_names(comparison, one.judge.metric, pairs.rows),
         confusion=_confusion(comparison),
         per_grade=grade_agreements(comparison, clusters, **drawn),
-        calibration=calibration_of(comparison, one.scale, clusters, **drawn),
+        calibration=scores_as_probabilities(comparison, one.scale, clusters, **drawn),
         constant=constant,
         no_model=no_model,
         by_system=systems,

@@ -14,7 +14,7 @@ import numpy as np
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables.columns import as_number
-from ragstone.kernel.tables.labels import PERCENT, SCORE_UNIT
+from ragstone.kernel.tables.labels import is_in_percent
 
 DIGITS = 9  # places on a line that are meant to be one differ by rounding
 FORM = "write LABEL=SCORE, the score being a number on the judge's scale, e.g. 1=0,5=100"
@@ -94,7 +94,7 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None)
 
 def in_percent(labels: Sequence[Label]) -> bool:
     """Return whether all labels were written in percent, and so say themselves where on a scale they are."""
-    return bool(labels) and all((label.metadata or {}).get(SCORE_UNIT) == PERCENT for label in labels)
+    return bool(labels) and all(map(is_in_percent, labels))
 
 
 def _pairs(text: str, option: str) -> list[tuple[str, float]]:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ragstone.kernel.dataset.certifying.certificate import short_digest
-from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Evidence, Question, Row, references
 from ragstone.kernel.tables.journal import Journal
 
@@ -159,6 +159,7 @@ def log_path(questions: Path) -> Path:
     return questions.with_name(questions.stem + ENDING)
 
 
+@checks_arguments
 def read_decisions(path: Path | str) -> list[Decision]:
     """Return the decisions of a log, in order; none where it is missing. Raises DataError."""
     return Journal(Path(path), Decision).read()

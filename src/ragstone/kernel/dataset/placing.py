@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.kernel.dataset.certifying.certificate import DIGITS, digest
-from ragstone.kernel.errors import takes_rows
+from ragstone.kernel.errors import checks_arguments, takes_rows
 from ragstone.kernel.records import Document, Evidence, Question, references
 
 SOURCES = "evidence_sources"  # in a question's metadata
@@ -70,6 +70,7 @@ def document_digest(text: str) -> str:
     return digest(text.encode("utf-8", "surrogatepass"))[:DIGITS]
 
 
+@checks_arguments
 def remember_sources(question: Question, documents: Mapping[str, str]) -> Question:
     """Return the question with what place_evidence needs to know its documents again, in its metadata.
 

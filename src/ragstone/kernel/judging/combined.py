@@ -13,7 +13,6 @@ from ragstone.kernel.judging.examples import TUNED
 from ragstone.kernel.judging.fields import JudgeFields, Member
 from ragstone.kernel.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.judging import failed_judgements, judge_answer
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.llm import NoProbabilities
 from ragstone.kernel.llm.limits import CallsStopped
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status
@@ -84,7 +83,7 @@ async def hear(member: Member, answer: Answer, context: JudgeContext) -> MemberV
     except (CallsStopped, NoModel):
         raise
     except ModelError as failure:
-        told = name if member.model or not inner.needs_model else f"{name} by {model_name(inner, own.model)}"
+        told = name if member.model or not inner.needs_model else f"{name} by {inner.model_name(own.model)}"
         in_this_form = isinstance(failure, NoProbabilities)
         raise NoModel(f"member {told}: {failure}", in_this_form=in_this_form) from None
     return MemberVerdict(name=name, member=member, judgement=whole)

@@ -12,7 +12,6 @@ from ragstone.kernel.judging.finding import (
     lacks,
     renewing,
 )
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.llm import DEADLINE, CallFailed
 from ragstone.kernel.records import Answer, Judgement, Metadata, Status
@@ -83,7 +82,7 @@ def judgements_of(
         judge=judge.name,
         metric=judge.measures,
         status=finding.status,
-        model=model_name(judge, context.model),
+        model=judge.model_name(context.model),
         prompt_version=judge.prompt_version,
         score=finding.score,
         scale=judge.scale,

@@ -16,8 +16,7 @@ from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, PromptedJudge, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.judging import judge_answer
-from ragstone.kernel.judging.render import render_prompt
-from ragstone.kernel.judging.replies import REASON
+from ragstone.kernel.judging.render import REASON, render_prompt
 from ragstone.kernel.llm import CallFailed, Reply
 from ragstone.kernel.records import Answer, Judgement, Usage
 

@@ -1,8 +1,12 @@
-"""A judge and a row -> the prompt: the fixed part first, so that providers' caches hit, the row last."""
+"""A judge and a row -> the prompt: the fixed part first, so that providers' caches hit, the row last.
 
+And the form of reply that it asks for: the reason comes before the score.
+"""
+
+import functools
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
 
@@ -17,6 +21,9 @@ UNTRUSTED = (
     "what you judge."
 )
 UNANSWERABLE = "The documents do not hold the answer to this question. The right reply is to say so."
+
+MOST_REASON = 600  # characters of a reason, told to the model: a longer one is no reason to lose the score
+REASON = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MOST_REASON})]
 
 
 def gather_inputs(judge: JudgeFields, answer: Answer) -> dict[str, str] | Input:
@@ -119,4 +126,51 @@ def render_prompt(
         nonce=nonce,
         max_tokens=judge.max_tokens,
         temperature=judge.temperature,
+    )
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A field of a reply: its name, its type, and what it is to hold, in words for the model."""
+
+    name: str
+    type: Any
+    words: str
+
+
+def reply_form(fields: Sequence[Field]) -> str:
+    """Return the form of a reply in words; its first field is the nonce."""
+    listed = ", ".join(f'"{field.name}": {field.words}' for field in fields)
+    return f'{{"nonce": the code, {listed}}}'
+
+
+def reply_type(name: str, fields: Sequence[Field]) -> type[msgspec.Struct]:
+    """Return the type of a reply that has these fields and no others; the same one for the same fields."""
+    return _struct(name, tuple((field.name, field.type) for field in fields))
+
+
+@functools.lru_cache(maxsize=256)
+def _struct(name: str, fields: tuple[tuple[str, Any], ...]) -> type[msgspec.Struct]:
+    return msgspec.defstruct(name, fields, frozen=True, forbid_unknown_fields=True)
+
+
+def prompt_for_fields(
+    sections: Sequence[str],
+    texts: Mapping[str, str],
+    fields: Sequence[Field],
+    *,
+    name: str,
+    nonce: str,
+    max_tokens: int,
+) -> Prompt:
+    """Return the call whose reply has these fields; name: of its type.
+
+    sections: what the model is told, one below the other. texts: what it is shown, each fenced.
+    """
+    return fenced_prompt(
+        "\n\n".join([*sections, UNTRUSTED]),
+        texts,
+        form=reply_form(fields),
+        reply=reply_type(name, fields),
+        nonce=nonce,
+        max_tokens=max_tokens,
     )

@@ -12,7 +12,7 @@ from ragstone.kernel.errors import nearest
 from ragstone.kernel.judging.examples import of_criterion, whole
 from ragstone.kernel.judging.fields import Name
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding
-from ragstone.kernel.judging.replies import REASON, Field
+from ragstone.kernel.judging.render import REASON, Field
 from ragstone.kernel.judging.token import Option, TokenJudge
 
 HALF = Fraction(1, 2)

@@ -40,10 +40,25 @@ from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, PromptedJudge, Sc
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding, JudgeContext, add_costs
 from ragstone.kernel.judging.lexical import token_f1
 from ragstone.kernel.judging.render import render_prompt
-from ragstone.kernel.judging.replies import STATEMENTS_FORM, StatementsReply
 from ragstone.kernel.llm import Reply
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import Answer, Verdict, references
+
+
+class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One atomic statement, numbered from 1."""
+
+    id: int
+    statement: str
+
+
+class StatementsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer, taken apart."""
+
+    statements: list[Statement]
+
+
+STATEMENTS_FORM = '{"nonce": the code, "statements": [{"id": 1, "statement": "..."}, {"id": 2, ...}, ...]}'
 
 Numbers = tuple[int, ...] | None
 

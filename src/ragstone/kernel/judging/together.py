@@ -15,9 +15,8 @@ from ragstone.kernel.judging.fields import JOINT_SUFFIX, Example, JudgeFields
 from ragstone.kernel.judging.finding import Finding, FindingOf, JudgeContext
 from ragstone.kernel.judging.judging import judge_answer
 from ragstone.kernel.judging.one_call import OneCallJudge
-from ragstone.kernel.judging.render import UNTRUSTED, gather_inputs, named_inputs
-from ragstone.kernel.judging.replies import Field, reply_form, reply_type
-from ragstone.kernel.llm import CallFailed, Prompt, Reply, fenced_prompt, row_nonce
+from ragstone.kernel.judging.render import Field, gather_inputs, named_inputs, prompt_for_fields
+from ragstone.kernel.llm import CallFailed, Prompt, Reply, row_nonce
 from ragstone.kernel.records import Answer, Judgement
 
 TOGETHER = (
@@ -103,7 +102,7 @@ def _found(judge: OneCallJudge, start: str, reply: Reply) -> Finding:
 
 def together_prompt(judges: Sequence[OneCallJudge], answer: Answer, secret: bytes) -> Prompt:
     """Return the call that asks these judges about a row that has the inputs of each."""
-    shown = _inputs(judges, answer)
+    texts = _inputs(judges, answer)
     starts = _starts(judges)
     fields = [
         Field(f"{start}{field.name}", field.type, field.words)
@@ -112,12 +111,12 @@ def together_prompt(judges: Sequence[OneCallJudge], answer: Answer, secret: byte
     ]
     sections = [_section(judge, start) for judge, start in zip(judges, starts, strict=True)]
     versions = [part for judge in judges for part in (judge.name, str(judge.version))]
-    return fenced_prompt(
-        "\n\n".join([TOGETHER, *sections, UNTRUSTED]),
-        shown,
-        form=reply_form(fields),
-        reply=reply_type("TogetherReply", fields),
-        nonce=row_nonce(secret, [*versions, *shown.values()]),
+    return prompt_for_fields(
+        [TOGETHER, *sections],
+        texts,
+        fields,
+        name="TogetherReply",
+        nonce=row_nonce(secret, [*versions, *texts.values()]),
         max_tokens=sum(judge.max_tokens for judge in judges),
     )
 

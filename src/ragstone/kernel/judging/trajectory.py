@@ -9,7 +9,7 @@ import msgspec
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.lexical import common_rows
 from ragstone.kernel.records import Answer, Step
-from ragstone.kernel.tables.calls import arguments_of, calls_in, tool_named
+from ragstone.kernel.tables.calls import calls_in, named_call, tool_named
 from ragstone.kernel.tables.names import fold
 
 EXPECTED_STEPS = (
@@ -54,12 +54,10 @@ def _columns(answer: Answer, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _expected(column: str, call: object) -> ExpectedCall:
-    if isinstance(call, str) and call.strip():
-        return ExpectedCall(call.strip())
-    tool = tool_named(call) if isinstance(call, Mapping) else None
-    if tool is None or not isinstance(call, Mapping):
+    named = named_call(call)
+    if named is None:
         raise TypeError(f"{column} has a call that names no tool: {call!r}"[:200])
-    return ExpectedCall(tool, arguments_of(call))
+    return ExpectedCall(*named)
 
 
 def tools_of(answer: Answer) -> dict[str, dict[str, Any] | None] | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.config.trust import UntrustedCode, check_trust, trusting
-from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.errors import ConfigError, checks_arguments, nearest
 from ragstone.kernel.judging.fields import ORDERS, Example, Member, PromptedJudge, Scale
 from ragstone.kernel.judging.judge import Judge, idle_key, judge_names, read_judge
 from ragstone.kernel.judging.one_call import OneCallJudge
@@ -38,6 +38,7 @@ REPLIES = {"token": "token", "verdict": "reasoned"}  # option without a value ->
 SCALE = re.compile(r"(-?\d+)-(\d+)")
 
 
+@checks_arguments
 def load_judge(name: str | Path, *, trust: bool = False) -> Judge:
     """Return a judge by its name, from a file of one's own (a path that ends in .toml), or from a function.
 

@@ -4,13 +4,14 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.config.sections import IN_ROUNDS
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm.budget import Budget
 from ragstone.kernel.llm.door import Door, open_door
+from ragstone.kernel.llm.learnt import LearntStore
 from ragstone.kernel.llm.limits import RUN, RetryPolicy
 from ragstone.kernel.llm.prompt import Ask, Completion, Prompt, Stream
 from ragstone.kernel.llm.providers import read_on
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ragstone.kernel.llm.rounds import Process, Rounds
     from ragstone.kernel.privacy.masking import OwnWords
 
-IN_ROUNDS = "vllm/"  # models that workers of a cluster hold, and that answer many calls at a time
 HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
 
 Wrap = Callable[[str, Door, ModelSettings], Ask]
@@ -50,7 +50,7 @@ class Models:
         wrap: Wrap | None = None,
         batch_progress: "Progress | None" = None,
         process: "Callable[[str], Process] | None" = None,
-        memory: Path | None = None,
+        memory: LearntStore | None = None,
     ) -> None:
         """batch_progress: shows the batches by which all calls go; None where calls are made one by one.
 

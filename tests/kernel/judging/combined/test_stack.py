@@ -128,7 +128,7 @@ async def test_a_model_is_one_more_member_and_paid_for():
 def test_no_question_that_ships_with_labels_was_fitted_on(name):
     shown = [
         labelled_rows("ragstone.features.new", "starter_files"),
-        labelled_rows("ragstone.kernel.agreement", "suite"),
+        labelled_rows("ragstone.features.bench", "suite"),
     ]
     questions = {row["question"] for rows in shown for row in rows if row.get("question")}
     assert len(questions) > 100

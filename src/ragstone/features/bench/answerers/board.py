@@ -6,6 +6,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
+from ragstone.features.bench.answerers.conditions import Missing, Passages, missing_under
 from ragstone.features.bench.answerers.measuring import (
     FAITHFUL_AND_ANSWERED,
     CellValues,
@@ -38,7 +39,6 @@ from ragstone.kernel.runs.breakdown import FEWEST
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.families import as_family, exchanged
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests
-from ragstone.kernel.systems.conditions import Missing, Passages, missing_under
 
 # What is asked of two conditions; the first that is there of several stands for what was given.
 CONTRASTS: tuple[tuple[ContrastKind, tuple[Condition, ...], Condition], ...] = (

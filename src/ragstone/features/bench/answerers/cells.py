@@ -6,6 +6,13 @@ from itertools import islice
 import msgspec
 
 from ragstone.features.bench.answerers.board import chosen_tags
+from ragstone.features.bench.answerers.conditions import (
+    DISTRACTED,
+    RETRIEVED,
+    Passages,
+    contexts_under,
+    search_depth,
+)
 from ragstone.features.bench.answerers.planning import AnswerGrid, AnswerRows, NextRound, needs_passages
 from ragstone.features.bench.answerers.values import AnswerCell
 from ragstone.features.bench.judges.values import LeftOutCell
@@ -22,7 +29,6 @@ from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.judge import judge_rows, load_judges
 from ragstone.kernel.stages.retrieve import rank_questions, retriever_deps
 from ragstone.kernel.systems.chosen import system_of
-from ragstone.kernel.systems.conditions import DISTRACTED, RETRIEVED, Passages, contexts_under, search_depth
 
 
 class BenchInput(msgspec.Struct, frozen=True, kw_only=True):

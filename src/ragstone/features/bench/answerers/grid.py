@@ -26,15 +26,15 @@ from ragstone.features.bench.answerers.planning import (
 from ragstone.features.bench.answerers.race import AnswerRace, race_condition, raced
 from ragstone.features.bench.answerers.values import AnswerBoard
 from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.judges.words import BENCH
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.errors import RagstoneError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
@@ -48,6 +48,7 @@ from ragstone.kernel.tables import write_rows
 from ragstone.kernel.version import __version__
 
 
+@checks_arguments
 def bench_answerers(
     settings: Settings,
     *,

@@ -73,7 +73,7 @@ from ragstone.kernel.document.scatter import (
     draw_shares,
     point,
 )
-from ragstone.kernel.llm.account import sum_usd
+from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import asked_line, listed, plural
 from ragstone.kernel.statistics import Estimate

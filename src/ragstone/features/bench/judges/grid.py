@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.judges.board import JudgedRuns, make_board
 from ragstone.features.bench.judges.choice import choose
 from ragstone.features.bench.judges.planning import JudgeGrid, plan_judges
@@ -17,11 +18,10 @@ from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge
 from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import JudgeContext
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
@@ -41,6 +41,7 @@ class LabelledSheet(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[Label]
 
 
+@checks_arguments
 def bench_judges(
     settings: Settings,
     *,

@@ -41,7 +41,7 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
 from ragstone.kernel.document.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
-from ragstone.kernel.llm.account import sum_usd
+from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import asked_line, listed, plural, statuses, with_left_out

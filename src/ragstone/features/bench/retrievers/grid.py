@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.features.bench.retrievers.planning import SPAN_MEASURES, plan_grid
 from ragstone.features.bench.retrievers.timing import Indexes, Watch, embedders_of, is_paid, search_timed
@@ -26,11 +27,10 @@ from ragstone.kernel.config import (
 from ragstone.kernel.corpus.ingest import Corpus
 from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
@@ -64,6 +64,7 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     lengths: Mapping[str, int]
 
 
+@checks_arguments
 def bench_retrievers(
     settings: Settings,
     *,

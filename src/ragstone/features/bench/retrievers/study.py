@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.retrievers.answering import (
     ACCURACY,
     JUDGES,
@@ -46,11 +47,10 @@ from ragstone.features.bench.retrievers.study_rows import StudyRows, read_study_
 from ragstone.features.bench.retrievers.timing import is_paid
 from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
@@ -71,6 +71,7 @@ UNANSWERED = (
 )
 
 
+@checks_arguments
 def bench_languages(
     settings: Settings,
     *,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench.folder import bench_path, open_folder, slug
 from ragstone.features.bench.judges.board import no_scores
 from ragstone.features.bench.judges.grid import decisive_settings, judge_cell, judged_cells
 from ragstone.features.bench.judges.planning import JudgeGrid, baselines_of, cell_of
@@ -22,11 +23,10 @@ from ragstone.features.bench.suite.rows import (
 from ragstone.features.bench.suite.words import SUITE, SuiteSummary, suite_document
 from ragstone.kernel.config import JudgesBench, Settings, choose, load_settings
 from ragstone.kernel.document.html import write_page
-from ragstone.kernel.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
+from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.judging.stack import StackJudge
@@ -129,6 +129,7 @@ def _grid(metric: str, judges: Mapping[str, Judge], declared: JudgesBench) -> Ju
     return JudgeGrid(metric=metric, cells=cells, left_out=[], judges={**judges, **beside})
 
 
+@checks_arguments
 def judge_suite(
     *,
     judges: Sequence[str] | None = None,
