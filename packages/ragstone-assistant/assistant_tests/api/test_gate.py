@@ -5,6 +5,7 @@ import contextlib
 
 import pytest
 from litestar import get
+from tests.support.golden import sentence_in
 from tests.support.served_assistant import KEYS, ask, key
 
 from ragstone.kernel.config.serving import ServeSection
@@ -165,11 +166,13 @@ def test_further_pages_stand_behind_the_same_gate(open_client):
     assert client.get("/monitor", headers=key("anna")).text == "trends"
 
 
-def test_admins_without_a_key_are_a_mistake(open_client):
-    with pytest.raises(ConfigError, match=r"admin_keys: 'ann' has no key\. Did you mean 'anna'"):
+def test_admins_without_a_key_are_a_mistake(open_client, says):
+    with pytest.raises(ConfigError) as error:
         open_client(keys=KEYS, admin_keys=["ann"])
-    with pytest.raises(ConfigError, match="There is no keys_file"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         open_client(admin_keys=["anna"])
+    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -215,12 +218,12 @@ def test_a_body_that_cannot_be_read_is_the_client_s_mistake(client, content, tol
         assert told in response.text
 
 
-def test_what_is_too_large_or_of_another_method_says_what_to_do(client):
+def test_what_is_too_large_or_of_another_method_says_what_to_do(client, says):
     def parts():
         for _ in range(10):
             yield b" " * 100_000
 
-    assert "see the header Allow" in client.put("/v1/feedback").json()["detail"]
+    says(sentence_in(client.put("/v1/feedback").json()["detail"], "see the header"))
     response = client.post("/v1/feedback", content=parts())
     assert (response.status_code, response.json()["detail"]) == (413, TOO_LARGE)
 
