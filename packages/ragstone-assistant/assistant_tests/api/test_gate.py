@@ -13,7 +13,7 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.serve.headers import is_loopback
 from ragstone_assistant.api.gate import gated
 from ragstone_assistant.api.history import Conversations
-from ragstone_assistant.api.state import AppState, Clocks
+from ragstone_assistant.api.state import ChatState, Clocks
 
 TOO_LARGE = "the request is larger than is taken: send less at once"
 FREE = ["/", "/assets/chat.css", "/health", "/openapi.json", "/v1/settings"]
@@ -241,7 +241,7 @@ async def test_one_request_begins_in_each_pass_of_the_loop_and_health_waits_for_
             passes += 1
 
     with contextlib.closing(Conversations(tmp_path, 1)) as kept:
-        desk = AppState(scripted.assistant(), ServeSection(), {}, kept, clocks=Clocks(), k=5)
+        desk = ChatState(scripted.assistant(), ServeSection(), {}, kept, clocks=Clocks(), k=5)
         app = gated(answer, desk, {})
         counting = asyncio.ensure_future(count())
         paths = ["/v1/settings"] * 20 + ["/health"]

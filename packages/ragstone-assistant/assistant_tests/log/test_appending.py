@@ -19,7 +19,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.appending import Appender, mend_file
 from ragstone_assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[2]
 
 
 def opened(folder: Path, rotate_bytes: int = 1 << 20) -> ExchangeLog:
