@@ -299,8 +299,8 @@ def _untried(outcome: JudgeAttacked) -> list[str]:
     if n_unscored and n_unscored == outcome.n_rows:
         return [
             f"{outcome.judge}: no plain row has a score ({statuses(unscored)}), so nothing could be "
-            f"measured. The field `error` of {JUDGED} says why; ragstone judges test tries the judge with its "
-            "model."
+            f"measured. The field `error` of {JUDGED} says why; ragstone judges test tries the judge with "
+            "its model."
         ]
     notes = []
     if n_unscored:
