@@ -10,8 +10,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
 from ragstone.features.improve.develop import draft_as_run
-from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
-from ragstone.features.improve.pages import (
+from ragstone.features.improve.draft_forms import (
     DraftChecked,
     DraftText,
     Expected,
@@ -23,6 +22,7 @@ from ragstone.features.improve.pages import (
     messages_of,
     models_of,
 )
+from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
 from ragstone.features.improve.prompt_files import draft_prompt, keep_prompt, saved_prompt
 from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
 from ragstone.features.try_.words import PromptTrial, trial_document
