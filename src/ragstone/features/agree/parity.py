@@ -13,7 +13,7 @@ from ragstone.kernel.agreement.groups import UNTOLD
 from ragstone.kernel.agreement.pairing import UNNAMED
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Judgement, Label
-from ragstone.kernel.statistics import MAX_GRADES, RESAMPLES, Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics import MAX_GRADES, RESAMPLES, Estimate, mean_estimate
 from ragstone.kernel.statistics.paired import holm, paired_tests
 from ragstone.kernel.tables import Rows
 
@@ -158,17 +158,14 @@ def _row(
         unscored=len(both) - len(scored),
         unpaired=len(ours) - len(shared),
         unpaired_base=len(theirs) - len(shared),
-        flips=_flips(values, clusters, seed=seed, resamples=resamples),
+        flips=mean_estimate(
+            (values[:, 0] != values[:, 1]).astype(np.float64), clusters, seed=seed, resamples=resamples
+        )
+        if np.unique(values).size <= MAX_GRADES
+        else None,
         difference=test.difference if test else None,
         p=test.p if test else None,
     )
-
-
-def _flips(values: Floats, clusters: Sequence[str], *, seed: int, resamples: int) -> Estimate | None:
-    if np.unique(values).size > MAX_GRADES:
-        return None
-    changed = values[:, 0] != values[:, 1]
-    return mean_estimate(changed.astype(np.float64), clusters, seed=seed, resamples=resamples)
 
 
 def _with_holm(rows: Sequence[LanguageParity]) -> list[LanguageParity]:
@@ -182,16 +179,14 @@ def _with_holm(rows: Sequence[LanguageParity]) -> list[LanguageParity]:
             row,
             p_holm=(p_holm := next(adjusted)),
             family=len(tested),
-            verdict=_verdict(row, row.difference, p_holm),
+            verdict="cannot tell"
+            if p_holm > ALPHA or row.n_questions < FEW_QUESTIONS
+            else "higher"
+            if row.difference.value > 0
+            else "lower",
         )
         for row in rows
     ]
-
-
-def _verdict(row: LanguageParity, difference: Estimate, p_holm: float) -> ParityVerdict:
-    if p_holm > ALPHA or row.n_questions < FEW_QUESTIONS:
-        return "cannot tell"
-    return "higher" if difference.value > 0 else "lower"
 
 
 def corrected_by_language(

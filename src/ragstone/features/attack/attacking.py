@@ -249,18 +249,14 @@ def _targets(
     targets: list[tuple[int, Answer, Aim]] = []
     for at, (row, judgement) in enumerate(zip(rows, plain, strict=True)):
         score = judgement.score
-        for aim in _aims(row):
+        aims: tuple[Aim, ...] = ("raise", "lower")  # of the user's rows the plain verdict tells which
+        if is_base(row):
+            aims = ("raise",) if row.system == BAD else ("lower",)
+        for aim in aims:
             if aim in tried and (every or (score is not None and can_flip(judge, score, aim))):
                 targets.append((at, row, aim))
                 break
     return targets
-
-
-def _aims(row: Answer) -> tuple[Aim, ...]:
-    """Return what may be tried on a row; of the user's rows the plain verdict tells which."""
-    if is_base(row):
-        return ("raise",) if row.system == BAD else ("lower",)
-    return ("raise", "lower")
 
 
 def _write(folder: Path, summary: AttackSummary, judged: Sequence[JudgedRows]) -> None:

@@ -101,12 +101,9 @@ def load_families(names: Iterable[str] | None = None) -> list[Family]:
     for name in chosen:
         if name not in known:
             raise ConfigError(f"unknown family of attacks {name!r}. {nearest(name, known)}")
-    return [_load(name) for name in chosen]
-
-
-def _load(name: str) -> Family:
-    text = shipped(ROOM, "library", f"{name}.toml").read_text("utf-8")
-    return parse_family(text, name)
+    return [
+        parse_family(shipped(ROOM, "library", f"{name}.toml").read_text("utf-8"), name) for name in chosen
+    ]
 
 
 def parse_family(text: str, name: str) -> Family:

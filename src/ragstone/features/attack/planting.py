@@ -55,7 +55,10 @@ def plant(
         attacks = _attacked(judge, families, row, aim)
         if each is not None and attacks:
             attacks = [attacks[(turn * each + n) % len(attacks)] for n in range(min(each, len(attacks)))]
-        keys = [(_control_place(attack.place), _rounded(attack.length)) for attack in attacks]
+        keys: list[tuple[ControlPlace, int]] = [
+            ("after" if attack.place == "instead" else attack.place, _rounded(attack.length))
+            for attack in attacks
+        ]
         first = len(planted) + len(attacks)
         numbers = {key: first + n for n, key in enumerate(dict.fromkeys(keys))}
         planted += [
@@ -70,7 +73,10 @@ def plant(
             )
             for attack, key in zip(attacks, keys, strict=True)
         ]
-        planted += [Planted(at=at, answer=_harmless(row, *key), place=key[0], aim=aim) for key in numbers]
+        for place, length in numbers:  # a neutral text of the length in place of an attack's
+            control = put(row, neutral_text(language_of(row), length), place)
+            control = _named(control, f"control {place} {length}")
+            planted.append(Planted(at=at, answer=control, place=place, aim=aim))
     return planted
 
 
@@ -173,16 +179,6 @@ def _json(reply: Mapping[str, object]) -> str:
 
 def _named(answer: Answer, name: str) -> Answer:
     return msgspec.structs.replace(answer, system=f"{answer.system} · {name}")
-
-
-def _harmless(row: Answer, place: ControlPlace, length: int) -> Answer:
-    """Return the row with a neutral text of the length in place of an attack's."""
-    text = neutral_text(language_of(row), length)
-    return _named(put(row, text, place), f"control {place} {length}")
-
-
-def _control_place(place: Place) -> ControlPlace:
-    return "after" if place == "instead" else place
 
 
 def _rounded(length: int) -> int:

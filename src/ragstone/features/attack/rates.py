@@ -43,7 +43,10 @@ def clustered_share(flags: Sequence[bool], rows: Sequence[str]) -> Estimate | No
     n_rows, share = len(totals), float(totals[:, 0].sum() / n)
     # Of a single row nobody can say how much rows differ: it counts once.
     independent = n / max(_design_effect(totals), 1.0) if n_rows > 1 else 1.0
-    effective = max(independent, n_rows) * _narrowing(n_rows)
+    # Times (z / t)², t being Student's quantile for so many rows (Cornish and Fisher's expansion).
+    z, freedom = NormalDist().inv_cdf(0.5 + LEVEL / 2), max(n_rows - 1, 1)
+    t = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    effective = max(independent, n_rows) * (z / t) ** 2
     low, high = wilson_interval(share * effective, effective, LEVEL)
     return Estimate(value=share, low=low, high=high, n=n, method="wilson", level=LEVEL)
 
@@ -58,13 +61,6 @@ def _design_effect(totals: Floats) -> float:
     residuals = flips - share * attempts
     variance = m / (m - 1) * float(residuals @ residuals) / n**2
     return float(variance / (share * (1 - share) / n))
-
-
-def _narrowing(n_rows: int) -> float:
-    """Return (z / t)², t being Student's quantile for so many rows (Cornish and Fisher's expansion)."""
-    z, freedom = NormalDist().inv_cdf(0.5 + LEVEL / 2), max(n_rows - 1, 1)
-    t = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-    return (z / t) ** 2
 
 
 MIDDLE = 0.5

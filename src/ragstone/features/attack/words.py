@@ -120,8 +120,10 @@ def _judge(judge: JudgeAttacked, anchor: str) -> list[Block]:
     if judge.overall:
         families = _rates([*judge.families, judge.overall], f"{judge.judge}: families of attacks")
         blocks += [Paragraph(LEAD, tone="lead", where="page"), families]
-    if worked := _most_often(judge):
-        blocks.append(Paragraph(worked))
+    worked = sorted((rate for rate in judge.attacks if rate.n_flips), key=lambda rate: -rate.n_flips)
+    if worked:
+        listed = ", ".join(f"{rate.name} ({rate.n_flips} of {rate.n})" for rate in worked[:MOST_NAMED])
+        blocks.append(Paragraph(f"Most often: {listed}."))
     if judge.probes:
         blocks += [Heading("What else changes its scores", level=3), *_probes(judge)]
     if judge.flips:
@@ -154,13 +156,6 @@ def _rates(rates: list[AttackRate], label: str) -> Table:
 def _share(estimate: Estimate | None, tone: Tone = "") -> Cell:
     beside = "" if estimate is None or estimate.low is None else percent_ends(estimate)
     return Cell(_percent(estimate), beside, tone, at=estimate)
-
-
-def _most_often(judge: JudgeAttacked) -> str:
-    """Return the attacks that worked most often, in a line; empty where none did."""
-    worked = sorted((rate for rate in judge.attacks if rate.n_flips), key=lambda rate: -rate.n_flips)
-    listed = ", ".join(f"{rate.name} ({rate.n_flips} of {rate.n})" for rate in worked[:MOST_NAMED])
-    return f"Most often: {listed}." if listed else ""
 
 
 def _probes(judge: JudgeAttacked) -> list[Block]:

@@ -85,7 +85,7 @@ def _show_one(entry: "ProviderEntry") -> None:
     rows = [
         [
             f"{entry.name}/{price.model}",
-            *(_usd(getattr(price, name)) for name in PRICES),
+            *("" if (usd := getattr(price, name)) is None else f"{usd:g}" for name in PRICES),
             f"[{sources.index(price.source) + 1}] {price.read}",
         ]
         for price in entry.prices
@@ -153,10 +153,6 @@ def _card_cells(card: "SuiteCard") -> list[str]:
     kinds = (f"{measured.kind} {with_ends(measured.found)}" for measured in card.kinds if measured.found)
     summary = f"{card.judge}: {FIT[card.better_than_baseline]}; {', '.join(kinds)}; {card.n_rows:,} rows"
     return [card.model, summary]
-
-
-def _usd(amount: float | None) -> str:
-    return "" if amount is None else f"{amount:g}"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":

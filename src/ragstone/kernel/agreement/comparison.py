@@ -93,7 +93,10 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Grade
         return _in_rank(human, judge, note, off_scale=True)
     seen = np.union1d(human, judge)
     if len(seen) <= MAX_GRADES and (scale is None or scale[1] - scale[0] < MAX_GRADES):
-        categories = _grades(seen, scale)
+        categories = [float(grade) for grade in seen]
+        if (seen == np.round(seen)).all():  # every grade of a scale of whole numbers, also those nobody gave
+            low, high = scale or (seen[0], seen[-1])
+            categories = [float(grade) for grade in range(int(np.floor(low)), int(np.ceil(high)) + 1)]
         return GradeComparison(
             human=human, judge=judge, raw=judge, categories=categories, same_unit=True, notes=[]
         )
@@ -104,14 +107,6 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Grade
         return _in_rank(human, judge, note)
     note = f"Too many different scores to compare grade by grade: {_span(judge, scale)}."
     return GradeComparison(human=human, judge=judge, raw=judge, categories=[], same_unit=True, notes=[note])
-
-
-def _grades(seen: Floats, scale: Scale) -> list[float]:
-    """Return every grade of a scale of whole numbers, also those that nobody gave; else those seen."""
-    if (seen == np.round(seen)).all():
-        low, high = scale or (seen[0], seen[-1])
-        return [float(grade) for grade in range(int(np.floor(low)), int(np.ceil(high)) + 1)]
-    return [float(grade) for grade in seen]
 
 
 def _in_rank(human: Floats, judge: Floats, note: str, *, off_scale: bool = False) -> GradeComparison:
@@ -182,7 +177,11 @@ def measure(
     Labels in percent say themselves where on the judge's scale they are; a threshold is for right and wrong.
     """
     scale = _scale(rows)
-    if scale and not mapped and _are_shares(humans, yes_no=threshold is not None):
+    labels = [label for human in humans.values() for label in human.labels]
+    grades = {grade for human in humans.values() for grade in human.grades}
+    # Where scores are cut, 0 % and 100 % alone are wrong and right, not shares.
+    are_shares = in_percent(labels) and (threshold is None or not grades <= {*YES_NO})
+    if scale and not mapped and are_shares:
         humans, mapped = on_scale(humans, scale), True
     pairs = pair(rows, humans)
     if not pairs.keys:
@@ -196,13 +195,6 @@ def measure(
         pairwise=judge.metric == PREFERENCE,
     )
     return MeasuredJudge(judge, scale, pairs, comparison)
-
-
-def _are_shares(humans: Mapping[Key, Human], *, yes_no: bool) -> bool:
-    """Return whether labels are in percent. yes_no: 0 % and 100 % alone are wrong and right, not shares."""
-    if not in_percent([label for human in humans.values() for label in human.labels]):
-        return False
-    return not yes_no or any(grade not in YES_NO for human in humans.values() for grade in human.grades)
 
 
 Threshold = float | Mapping[str, float] | None

@@ -192,7 +192,10 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     if mean.n_labelled < FEW_LABELS:
         labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
         notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
-    if any(inclusion_of(label) for human in _labelled(judge, mean.system) for label in human.labels):
+    pairs = zip(judge.pairs.keys, judge.pairs.humans, strict=True)
+    if any(
+        inclusion_of(label) for (_, name), human in pairs if name == mean.system for label in human.labels
+    ):
         notes.append(
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
             "that of the labels alone make up for."
@@ -220,9 +223,3 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
             "may err otherwise on another system's answers."
         )
     return notes
-
-
-def _labelled(judge: MeasuredJudge, system: str) -> list[Human]:
-    return [
-        human for (_, name), human in zip(judge.pairs.keys, judge.pairs.humans, strict=True) if name == system
-    ]

@@ -61,14 +61,12 @@ def grade_names(comparison: GradeComparison, metric: str, rows: Sequence[Judgeme
     known = [grade_name(metric, grade, categories) for grade in categories]
     return [
         own[grade]
-        if name == f"{grade:g}" and 0 < len(own.get(grade, "")) <= LONGEST_NAME and _is_word(own[grade])
+        if name == f"{grade:g}"
+        and 0 < len(own.get(grade, "")) <= LONGEST_NAME
+        and any(map(str.isalpha, own[grade]))
         else name
         for name, grade in zip(known, categories, strict=True)
     ]
-
-
-def _is_word(label: str) -> bool:
-    return any(character.isalpha() for character in label)
 
 
 def scores_as_probabilities(
@@ -119,10 +117,14 @@ def _chosen(apart: Floats, pairs: GradePairs) -> list[int]:
     """Return the places of at most ten, in the order in which they are shown."""
     distances = np.abs(apart)
     tenths = np.ceil(10 * distances / (distances.max() or 1.0) - 1e-6)
+    n_reasons = [
+        bool(_reasons(human)) + bool(row.rationale)
+        for human, row in zip(pairs.humans, pairs.rows, strict=True)
+    ]
     chosen: list[int] = []
     for tenth in np.unique(tenths)[::-1]:
         waiting = [int(at) for at in np.flatnonzero((tenths == tenth) & (distances > 0))]
-        waiting.sort(key=lambda at: _worth(pairs, at))
+        waiting.sort(key=lambda at: (_divided(pairs.humans[at]), n_reasons[at] < 2, pairs.keys[at]))
         while waiting and len(chosen) < MOST:
             chosen.append(_next(waiting, apart, pairs, chosen))
             waiting.remove(chosen[-1])
@@ -142,13 +144,6 @@ def _next(waiting: Sequence[int], apart: Floats, pairs: GradePairs, chosen: Sequ
             sides[apart[at] > 0],
         ),
     )
-
-
-def _worth(pairs: GradePairs, at: int) -> tuple[bool, bool, tuple[str, str]]:
-    """Return what orders answers of one distance, the best first."""
-    human = pairs.humans[at]
-    n_reasons = bool(_reasons(human)) + bool(pairs.rows[at].rationale)
-    return _divided(human), n_reasons < 2, pairs.keys[at]
 
 
 def _told(pairs: GradePairs, at: int) -> Disagreement:

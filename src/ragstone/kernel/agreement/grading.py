@@ -180,6 +180,10 @@ def report_card(
         ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
     systems, tags = by_system(comparison, pairs, **drawn), by_tags(comparison, pairs, by, **drawn)
     baselines = [baseline for baseline in (constant, no_model) if baseline]
+    confusion: list[list[int]] = []
+    if comparison.categories:
+        table = contingency_table(comparison.human, comparison.judge, comparison.categories)
+        confusion = [[int(n) for n in row] for row in table]
     better, sentence = _conclusion(judge, agreement, baselines, people, ranking)
     return msgspec.structs.replace(
         card,
@@ -188,7 +192,7 @@ def report_card(
         agreement=agreement,
         categories=comparison.categories,
         names=grade_names(comparison, judge.judge.metric, pairs.rows),
-        confusion=_confusion(comparison),
+        confusion=confusion,
         per_grade=grade_agreements(comparison, clusters, **drawn),
         calibration=scores_as_probabilities(comparison, judge.scale, clusters, **drawn),
         constant=constant,
@@ -247,13 +251,6 @@ def _conclusion(
         return None, one_grade_only(grade_name(judge.judge.metric, float(human[0]), grades), agreement)
     yes = grade_name(judge.judge.metric, 1.0, grades) if grades == [*YES_NO] else None
     return better_than_all(baselines), verdict(agreement, baselines, people, yes, ranking)
-
-
-def _confusion(comparison: GradeComparison | None) -> list[list[int]]:
-    if comparison is None or not comparison.categories:
-        return []
-    table = contingency_table(comparison.human, comparison.judge, comparison.categories)
-    return [[int(n) for n in row] for row in table]
 
 
 def _notes(

@@ -128,7 +128,10 @@ def _readings(text: str, option: str) -> list[list[tuple[str, float]]]:
         labels = [label.strip(), *(after for _, after in cut)]
         scores = [*(before for before, _ in cut), score]
         readings.append(
-            [(label_read, _decimal(number)) for label_read, number in zip(labels, scores, strict=True)]
+            [
+                (label_read, float(number.replace(",", ".")))
+                for label_read, number in zip(labels, scores, strict=True)
+            ]
         )
     return readings
 
@@ -142,10 +145,6 @@ def _cuts(part: str) -> list[tuple[str, str]]:
         for score, label in cuts
         if _NUMBER.fullmatch(score) and label and ("," not in label or _label_number(label) is not None)
     ]
-
-
-def _decimal(text: str) -> float:
-    return float(text.replace(",", "."))
 
 
 def _label_number(label: str) -> float | None:

@@ -113,9 +113,10 @@ def _human(labels: Sequence[Label], grades: Sequence[float], known: set[float]) 
     own = [at for at, is_settled in enumerate(settled) if not is_settled] or [*range(len(labels))]
     decided = [grade for grade, is_settled in zip(grades, settled, strict=True) if is_settled]
     own_grades = [grades[at] for at in own]
-    return Human(
-        _median(decided or own_grades, known), own_grades, _cluster(labels), [labels[at] for at in own]
-    )
+    score = median(decided or own_grades)
+    if len(decided or own_grades) > 1 and score not in known:
+        return Human(None, own_grades, _cluster(labels), [labels[at] for at in own])
+    return Human(score, own_grades, _cluster(labels), [labels[at] for at in own])
 
 
 def is_adjudicated(label: Label) -> bool:
@@ -152,13 +153,6 @@ def _two_labels(first: Label, second: Label) -> str:
     )
 
 
-def _median(grades: Sequence[float], known: set[float]) -> float | None:
-    if len(grades) == 1:
-        return grades[0]
-    middle = median(grades)
-    return middle if middle in known else None
-
-
 def _cluster(labels: Iterable[Label]) -> str:
     """Replies share their conversation, and rows of one question its text, whatever their ids."""
     first = ""
@@ -183,9 +177,11 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
     """
     judged = _by_answer(judgements)
     partners = partners_of(judged, humans)
-    paired = [
-        (key, judged[key], _as_reply(judged[key], humans[partner])) for key, partner in partners.items()
-    ]
+    paired = []
+    for key, partner in partners.items():
+        row, human = judged[key], humans[partner]
+        whole = conversation_of(row)  # what people say of a reply varies with the others of its conversation
+        paired.append((key, row, human if whole is None else msgspec.structs.replace(human, cluster=whole)))
     labelled = [(key, row, human) for key, row, human in paired if not is_tuned(row)]
     settled = [(key, row, human) for key, row, human in labelled if human.score is not None]
     scored = [(key, row, human) for key, row, human in settled if row.score is not None]
@@ -205,12 +201,6 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradeP
         tied=[(row, human) for _, row, human in labelled if human.score is None and row.score is not None],
         labelled=frozenset(partners),
     )
-
-
-def _as_reply(row: Judgement, human: Human) -> Human:
-    """Return what people say of a reply, which varies with the others of its conversation."""
-    whole = conversation_of(row)
-    return human if whole is None else msgspec.structs.replace(human, cluster=whole)
 
 
 def is_tuned(row: Judgement) -> bool:

@@ -147,7 +147,7 @@ class AssertionJudge(CombinedJudge, frozen=True, kw_only=True, tag="assertion"):
             return
         if len(self.members) != (self.check == THRESHOLD):
             yield "members", f'check = "{self.check}" has {int(self.check == THRESHOLD)} members.'
-        if self.check == THRESHOLD and not _is_number(self.expect):
+        if self.check == THRESHOLD and type(self.expect) not in (int, float):
             yield "expect", "a threshold needs a number: expect = 0.8"
         if (
             self.check != THRESHOLD
@@ -231,7 +231,3 @@ def problem_of(check: str, expected: object) -> str | None:
     except re.error as mistake:
         return f"{expected!r} is no regular expression: {mistake}."
     return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -84,7 +84,9 @@ def cited_statements(text: str, contexts: Sequence[Context]) -> list[CitedStatem
     for number, (start, end) in enumerate(spans):
         own = owned.get(number, [])
         sentence = _LISTED.sub("", _PARTED.sub("", " ".join(bare[start:end].split())))
-        if own or _needs_source(sentence):
+        is_lead = sentence.startswith("#") or sentence.rstrip("*_ ").endswith(_LEADS)
+        n_words = sum(any(map(str.isalpha, word)) for word in tokenize(sentence))
+        if own or (not is_lead and n_words >= FEWEST_WORDS):
             cited = dict.fromkeys(n for mark in own for n in mark.cited)
             dangling = dict.fromkeys(name for mark in own for name in mark.dangling)
             statements.append(CitedStatement(sentence, tuple(cited), tuple(dangling)))
@@ -214,9 +216,3 @@ def _owners(bare: str, spans: Sequence[tuple[int, int]], places: Sequence[int]) 
         begins = before < 0 or spans[before][1] <= line_start
         goes_on = following < len(spans) and starts[following] <= line_end
         yield following if begins and goes_on else max(before, 0)
-
-
-def _needs_source(sentence: str) -> bool:
-    if sentence.startswith("#") or sentence.rstrip("*_ ").endswith(_LEADS):
-        return False
-    return len([word for word in tokenize(sentence) if any(map(str.isalpha, word))]) >= FEWEST_WORDS

@@ -246,9 +246,10 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
                 metadata=metadata,
             )
         else:
+            labels = {verdict.judgement.label for verdict, own in scored if own == score}
             finding = Finding(
                 score=score,
-                label=_label(self.combine, scored, score),
+                label=labels.pop() if self.combine == "majority" and len(labels) == 1 else None,
                 rationale=f"{what}: {'; '.join(lines)}",
                 metadata=metadata,
             )
@@ -269,12 +270,6 @@ def _failed(silent: Sequence[MemberVerdict], n_scored: int, n_members: int) -> F
 def _silence(verdict: MemberVerdict) -> str:
     row = verdict.judgement
     return f"{verdict.name}: {row.status} ({row.error or row.rationale})"
-
-
-def _label(combine: str, scored: Sequence[tuple[MemberVerdict, float]], winner: float) -> str | None:
-    """Return the label of those in the majority if they give the same one."""
-    labels = {verdict.judgement.label for verdict, score in scored if score == winner}
-    return labels.pop() if combine == "majority" and len(labels) == 1 else None
 
 
 # A judge that has nothing to say hands the answer on. One that could not be asked does not: while its

@@ -21,7 +21,13 @@ def thread_text(answer: Answer) -> str:
     """
     turns, judged = answer.turns or [], reply_notes(answer).get(TURN)
     first = first_place(answer)
-    return "\n".join(line for at, turn in enumerate(turns, first) for line in _lines(at, turn, at == judged))
+    lines = []
+    for at, turn in enumerate(turns, first):
+        if turn.content or not turn.tool_calls:
+            mark = " (judge this reply)" if at == judged else ""
+            lines.append(f"[{at}] {turn.role}{mark}: {turn.content}")
+        lines += [f"[{at}] {turn.role} calls {step_text(step)}" for step in turn.tool_calls or ()]
+    return "\n".join(lines)
 
 
 def first_place(answer: Answer) -> int:
@@ -59,13 +65,6 @@ def cluster_of(row: Judgement, clusters: Mapping[str, str]) -> str:
     """
     whole = conversation_of(row) or row.question_id
     return clusters.get(row.question_id) or clusters.get(whole, whole)
-
-
-def _lines(at: int, turn: Turn, judged: bool) -> Iterator[str]:
-    if turn.content or not turn.tool_calls:
-        yield f"[{at}] {turn.role}{' (judge this reply)' if judged else ''}: {turn.content}"
-    for step in turn.tool_calls or ():
-        yield f"[{at}] {turn.role} calls {step_text(step)}"
 
 
 def step_text(step: Step) -> str:

@@ -48,11 +48,8 @@ def no_refusal(answer: str) -> float:
             break
     text = f" {f' {END} '.join(sentences)} "
     hits = (pattern.search(text) for pattern in _patterns())
-    return float(not any(hit and _words_before(text, hit.start() + 1) <= most for hit in hits))
-
-
-def _words_before(text: str, at: int) -> int:
-    return text.count(" ", 0, at) - text.count(END, 0, at)
+    begins = (hit.start() + 1 for hit in hits if hit)
+    return float(not any(text.count(" ", 0, at) - text.count(END, 0, at) <= most for at in begins))
 
 
 @functools.cache
@@ -105,7 +102,8 @@ def language_match(answer: str, question: str) -> float | None:
     language is likely (0.5 or more) in none of the readings, or neither likely nor unlikely (0.05 or less) in
     the answer's.
     """
-    if not _is_prose(answer):
+    spelled = [word for word in tokenize(answer) if any(map(str.isalpha, word))]
+    if len(spelled) < (FEWEST_LETTERS if WITHOUT_SPACES.search(answer) else FEWEST_WORDS):
         return None
     of_question, of_answer = language_odds(question), language_odds(answer)
     if not of_question or max(of_question.values()) < LIKELY:
@@ -114,11 +112,6 @@ def language_match(answer: str, question: str) -> float | None:
     if same >= LIKELY:
         return 1.0
     return 0.0 if same <= UNLIKELY and max(of_answer.values()) >= LIKELY else None
-
-
-def _is_prose(text: str) -> bool:
-    spelled = [word for word in tokenize(text) if any(map(str.isalpha, word))]
-    return len(spelled) >= (FEWEST_LETTERS if WITHOUT_SPACES.search(text) else FEWEST_WORDS)
 
 
 FEWEST_REPEATED = 4  # words of a sentence; "Yes, of course." may be said twice
@@ -196,7 +189,10 @@ def token_f1(answer: str, reference: str) -> float:
 def rouge_l(answer: str, reference: str) -> float:
     """F1 of the longest common subsequence of words (Lin 2004); in [0, 1]."""
     spoken, wanted = words(answer), words(reference)
-    return _f_score(_longest_common(spoken, wanted), len(spoken), len(wanted), 1.0)
+    row = (1 << len(wanted)) - 1
+    for row in common_rows(spoken, wanted):  # noqa: B007 - the last one counts
+        pass
+    return _f_score(len(wanted) - row.bit_count(), len(spoken), len(wanted), 1.0)
 
 
 def chrf(answer: str, reference: str) -> float:
@@ -416,11 +412,3 @@ def common_rows(left: Sequence[str], right: Sequence[str]) -> Iterator[int]:
         paired = row & places.get(word, 0)
         row = (row + paired | row - paired) & whole
         yield row
-
-
-def _longest_common(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
-    row = (1 << len(right)) - 1
-    for row in common_rows(left, right):  # noqa: B007 - the last one counts
-        pass
-    return len(right) - row.bit_count()

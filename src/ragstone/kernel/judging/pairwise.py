@@ -142,9 +142,13 @@ async def _finding(
 ) -> Finding:
     if first.answer.strip() == second.answer.strip():
         return Finding(score=0.5, label="tie", rationale="the two answers are the same")
-    calls = (
-        _ask(judge, inputs, before.answer, then.answer, context)
+    texts = (
+        inputs | {"answer_1": before.answer, "answer_2": then.answer}
         for before, then in ((first, second), (second, first))
+    )
+    calls = (
+        context.ask(render_prompt(judge, judge.prompt, own, FORM, PairReply, secret=context.secret))
+        for own in texts
     )
     straight, turned = _both(await asyncio.gather(*calls, return_exceptions=True))
     orders: list[Winner] = [_winner(straight, "first", "second"), _winner(turned, "second", "first")]
@@ -163,14 +167,6 @@ async def _finding(
             "flip": set(orders) == {"first", "second"},
         },
     )
-
-
-async def _ask(
-    judge: PairwiseJudge, inputs: dict[str, str], before: str, then: str, context: JudgeContext
-) -> Reply:
-    texts = inputs | {"answer_1": before, "answer_2": then}
-    prompt = render_prompt(judge, judge.prompt, texts, FORM, PairReply, secret=context.secret)
-    return await context.ask(prompt)
 
 
 def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:

@@ -134,17 +134,16 @@ async def check_statements(
             verdicts = await one_verdict_each(still, ask, replies)
             for number, verdict in verdicts.items():
                 if verdict.verdict or number not in settled:
-                    settled[number] = _verdict(number, still[number], verdict, numbers or ())
+                    is_shown = verdict.verdict and verdict.context in (numbers or ())
+                settled[number] = Verdict(
+                    id=number,
+                    statement=still[number],
+                    supported=verdict.verdict,
+                    reason=verdict.reason.strip(),
+                    context=verdict.context if is_shown else None,  # any other is as good as none
+                )
             still = {number: text for number, text in still.items() if not verdicts[number].verdict}
     return [settled[number] for number in statements]
-
-
-def _verdict(number: int, statement: str, reply: VerdictReply, numbers: tuple[int, ...]) -> Verdict:
-    """Return the verdict; a number that was not shown is as good as none."""
-    named = reply.context if reply.verdict and reply.context in numbers else None
-    return Verdict(
-        id=number, statement=statement, supported=reply.verdict, reason=reply.reason.strip(), context=named
-    )
 
 
 NO_CONTEXT = "nothing was retrieved that could support it"

@@ -41,7 +41,14 @@ def count_verdicts(
     for of in dict.fromkeys(verdict.of or "answer" for verdict in verdicts):
         before = counts.get(of, Unsupported(of=of))
         own = [verdict for verdict in verdicts if (verdict.of or "answer") == of]
-        open_ = [(question_id, _named(verdict)) for verdict in own if not verdict.supported]
+        open_ = [
+            # Of a step its number, tool and fault, which a long call would hide.
+            (question_id, f"step {verdict.id}: {verdict.statement.partition('(')[0]}: {verdict.reason}")
+            if verdict.of == "steps"
+            else (question_id, verdict.statement)
+            for verdict in own
+            if not verdict.supported
+        ]
         counts[of] = Unsupported(
             of=of,
             n=before.n + len(own),
@@ -50,13 +57,6 @@ def count_verdicts(
             first=(*before.first, *open_)[:FIRST],
         )
     return list(counts.values())
-
-
-def _named(verdict: Verdict) -> str:
-    """Return the statement; of a step its number, tool and fault, which a long call would hide."""
-    if verdict.of != "steps":
-        return verdict.statement
-    return f"step {verdict.id}: {verdict.statement.partition('(')[0]}: {verdict.reason}"
 
 
 SHOWN_REASONS = 3

@@ -55,7 +55,8 @@ async def judge_together(
     if alone:
         raise ValueError(f"judge {alone[0]!r} cannot be asked in one call with others")
     named = joined([judge for judge in judges if can_join(judge)])
-    able = [] if answer.error else [judge for judge in named if _has_inputs(judge, answer)]
+    complete = [judge for judge in named if not isinstance(gather_inputs(judge, answer), str)]
+    able = [] if answer.error else complete
     findings = await _ask(able, answer, context) if able else {}
 
     def found_by(judge: OneCallJudge) -> FindingOf:
@@ -70,10 +71,6 @@ async def judge_together(
     return [
         row for judge in named for row in await judge_answer(judge, answer, context, find=found_by(judge))
     ]
-
-
-def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
-    return not isinstance(gather_inputs(judge, answer), str)
 
 
 async def _ask(

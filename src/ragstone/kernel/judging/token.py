@@ -179,7 +179,9 @@ def render_token_prompt(
         texts_of = _example_inputs(judge, example)
         texts = {name: texts_of[name] for name in named if name in texts_of}
         messages.append(Message("user", _fenced(judge, texts, secret)))
-        messages.append(Message("assistant", _word_of(judge, example)))
+        *_, expected = judge.reply_of(example.expected, example.reason).values()  # of one criterion
+        word = next(option.word for option in judge.options() if option.value == expected)
+        messages.append(Message("assistant", word))
     texts_of = dict(inputs) | _reference(judge, answer, inputs)
     messages.append(Message("user", _fenced(judge, {name: texts_of[name] for name in named}, secret)))
     return Prompt(messages=tuple(messages), max_tokens=MOST_TOKENS, temperature=0.0, top_logprobs=TOP)
@@ -220,9 +222,3 @@ def _example_inputs(judge: TokenJudge, example: Example) -> dict[str, str]:
     held = [name for name in judge.inputs if getattr(example, name) is not None]
     texts = gather_inputs(msgspec.structs.replace(judge, inputs=held), row)
     return {} if isinstance(texts, str) else texts | _reference(judge, row, texts)
-
-
-def _word_of(judge: TokenJudge, example: Example) -> str:
-    """Return the word that an example should get; a rubric that is asked so has one criterion."""
-    *_, expected = judge.reply_of(example.expected, example.reason).values()
-    return next(option.word for option in judge.options() if option.value == expected)

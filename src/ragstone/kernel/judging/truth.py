@@ -39,7 +39,9 @@ def says_true(answer: str, statement: str | None = None) -> bool | None:
     text = folded(answer)
     if (sign := text.strip(" .*()\n")) in SIGNS:
         return SIGNS[sign]
-    asserted = _without_questions(_GREEK_QUESTION.sub("?", text))
+    sentences = [*_SENTENCE_END.split(_GREEK_QUESTION.sub("?", text)), ""]
+    pairs = zip(sentences[::2], sentences[1::2], strict=True)
+    asserted = "".join(sentence + end for sentence, end in pairs if not {*end} & {*"?？؟"})
     known = folded(statement).strip(" .。।") if statement else ""
     if known:
         asserted = asserted.replace(known, " ")
@@ -60,13 +62,6 @@ def truth_of(reference: str | list[str] | None) -> bool | None:
     """Return whether a reference is the word true, or false; None for any other."""
     spellings = {text.strip().casefold() for text in alternatives(reference)}
     return spellings == {"true"} if len(spellings) == 1 and spellings <= {"true", "false"} else None
-
-
-def _without_questions(text: str) -> str:
-    """Return a text without its sentences that end in a question mark."""
-    parts = [*_SENTENCE_END.split(text), ""]
-    kept = [(said, end) for said, end in zip(parts[::2], parts[1::2], strict=True) if not {*end} & {*"?？؟"}]
-    return "".join(said + end for said, end in kept)
 
 
 def _said_of(text: str, statement: str) -> bool | None:
