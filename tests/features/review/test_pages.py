@@ -72,13 +72,14 @@ def test_the_reviewed_set_is_the_same_from_the_page_and_from_the_log(reviewer):
     assert there == msgspec.to_builtins(applied)
 
 
-def test_an_undo_takes_back_the_last_decision_of_whoever_asks(reviewer):
+def test_an_undo_takes_back_the_last_decision_of_whoever_asks(reviewer, says):
     reviewer.decide("d1#1", "accept")
     reviewer.decide("d2#1", "accept")
     assert reviewer.post("undo", id="undo-0001").json()["question_id"] == "d2#1"
     assert reviewer.post("undo", id="undo-0002").json()["question_id"] == "d1#1"
     gone = reviewer.post("undo", id="undo-0003")
-    assert (gone.status_code, gone.json()["detail"]) == (400, "There is nothing to undo.")
+    assert gone.status_code == 400
+    says(gone.json()["detail"])
 
 
 def test_what_is_sent_twice_counts_once(reviewer):
@@ -95,12 +96,12 @@ def test_an_id_that_another_decision_has_is_refused(reviewer):
     assert (refused.status_code, len(reviewer.log())) == (400, 1)
 
 
-def test_the_second_of_two_is_told_before_anything_is_overwritten(tmp_path):
+def test_the_second_of_two_is_told_before_anything_is_overwritten(tmp_path, says):
     with reviewing(tmp_path, name="ana") as ana, reviewing(tmp_path, name="bo") as bo:
         assert ana.decide("d1#1", "reject", reason="ambiguous").status_code == 201
         late = bo.decide("d1#1", "accept", stands="")
         assert late.status_code == 409
-        assert late.json()["detail"] == "ana has since rejected this question, for ambiguous."
+        says(late.json()["detail"])
         assert len(bo.log()) == 1
         assert bo.decide("d1#1", "accept").status_code == 201  # all the same, after having been told
         assert "ana" in ana.get("/question", question="d1#1").text  # the other server sees both
@@ -157,12 +158,13 @@ def test_marks_of_a_document_that_changed_are_refused(reviewer):
     assert (refused.status_code, "reload the page" in refused.json()["detail"]) == (400, True)
 
 
-def test_words_are_found_where_no_mouse_marks_them(reviewer):
+def test_words_are_found_where_no_mouse_marks_them(reviewer, says):
     assert reviewer.post("find", document_id="d1", words="sow  wheat in october").json()["text"] == (
         "Sow wheat in October"
     )
     missing = reviewer.post("find", document_id="d1", words="Sow barley in spring")
-    assert (missing.status_code, "does not hold these words" in missing.json()["detail"]) == (400, True)
+    assert missing.status_code == 400
+    says(missing.json()["detail"])
 
 
 @pytest.mark.parametrize(
@@ -220,7 +222,7 @@ def test_an_unknown_set_is_said_to_be_missing(reviewer):
     assert "no such data set" in missing.text
 
 
-def test_checks_speak_while_one_types(reviewer):
+def test_checks_speak_while_one_types(reviewer, says):
     said = reviewer.post(
         "check", question_id="d1#1", change={"question": "When is wheat sown according to the passage?"}
     )
@@ -228,16 +230,16 @@ def test_checks_speak_while_one_types(reviewer):
     said = reviewer.post(
         "check", question_id="d1#1", change={"question": "Wann sät man den Weizen im Herbst aus?"}
     )
-    assert "the question is not in English" in said.json()["warnings"]
+    says(said.json()["warnings"])
     said = reviewer.post("check", question_id="d2#1", change={"question": "Is ana@example.org right?"})
-    assert "it seems to hold personal data: email" in said.json()["warnings"]
+    says(said.json()["warnings"])
 
 
-def test_a_question_that_repeats_another_is_told(tmp_path):
+def test_a_question_that_repeats_another_is_told(tmp_path, says):
     second = msgspec.structs.replace(QUESTIONS[0], id="d1#3", question="Who reaps?")
     with reviewing(tmp_path, questions=[QUESTIONS[0], second]) as reviewer:
         said = reviewer.post("check", question_id="d1#3", change={"question": "how is rust TREATED"})
-        assert "it asks the same as d1#1" in said.json()["warnings"]
+        says(said.json()["warnings"])
 
 
 def test_without_documents_the_page_says_so_and_no_evidence_is_taken(tmp_path):
