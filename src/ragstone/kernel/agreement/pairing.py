@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.mapping import DIGITS, place_labels
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import Floats
@@ -105,25 +105,6 @@ def on_scale(humans: Mapping[Key, Human], scale: tuple[float, float]) -> dict[Ke
         )
         for key, human in humans.items()
     }
-
-
-def as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> list[Label]:
-    """Return the labels of a metric as 1 and 0, 1 from `yes_from` on.
-
-    Raises DataError if it is not said how, ConfigError for a number that is none.
-    """
-    if yes_from is not None and not math.isfinite(yes_from):
-        raise ConfigError(f"yes from {yes_from}: give a number, the lowest label that is a yes.")
-    own = [label for label in labels if label.metric in (None, metric)]
-    values = sorted({label.score for label in own})
-    if yes_from is not None:
-        return [msgspec.structs.replace(label, score=float(label.score >= yes_from)) for label in own]
-    if not set(values) <= {0.0, 1.0}:
-        listed = ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
-        raise DataError(
-            f"the labels are {listed}, not 0 and 1: say with --yes-from from which one on it is a yes."
-        )
-    return own
 
 
 def _human(labels: Sequence[Label], grades: Sequence[float], known: set[float]) -> Human:

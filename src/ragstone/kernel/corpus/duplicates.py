@@ -52,7 +52,7 @@ def find_duplicates(documents: Sequence[Document]) -> list[Duplicate]:
     """
     first: dict[bytes, int] = {}
     near = _Near()
-    found = []
+    duplicates = []
     for number, document in enumerate(documents):
         words = _WORDS.findall(unicodedata.normalize("NFKC", document.text).casefold())
         text = " ".join(words) or document.text
@@ -62,8 +62,8 @@ def find_duplicates(documents: Sequence[Document]) -> list[Duplicate]:
         if earlier == number:
             earlier, similarity = near.add(number, text)
         if earlier != number:
-            found.append(Duplicate(document.id, documents[earlier].id, round(similarity, 4)))
-    return found
+            duplicates.append(Duplicate(document.id, documents[earlier].id, round(similarity, 4)))
+    return duplicates
 
 
 def drop_duplicates(documents: Iterable[Document], duplicates: Iterable[Duplicate]) -> list[Document]:
@@ -106,9 +106,9 @@ class _Near:
         # The smallest hash of each bin, the first of the next one where a bin is empty.
         sketch: Hashes = hashes[np.searchsorted(hashes, _STARTS) % len(hashes)]
         bands = [(band, key) for band, key in enumerate(_band_keys(sketch))]
-        similarity, place = max(self._similar(text, hashes, sketch, bands), default=(0.0, 0))
+        similarity, rank = max(self._similar(text, hashes, sketch, bands), default=(0.0, 0))
         if similarity >= NEAR:
-            return self._numbers[-place], similarity
+            return self._numbers[-rank], similarity
         self._keep(number, text, sketch, bands)
         return number, 1.0
 
@@ -116,7 +116,7 @@ class _Near:
         self, text: str, hashes: Hashes, sketch: Hashes, bands: Sequence[tuple[int, int]]
     ) -> Iterable[tuple[float, int]]:
         """Yield the similarity of likely texts, each with its place as a negative number: the first wins."""
-        places = sorted({place for band in bands for place in self._buckets.get(band, ())})
+        places = sorted({number for band in bands for number in self._buckets.get(band, ())})
         if not places:
             return
         likeness = np.mean(self._sketches[places] == sketch, axis=1)
@@ -125,17 +125,17 @@ class _Near:
                 yield _jaccard(hashes, _shingles(self._texts[places[at]])), -places[at]
 
     def _keep(self, number: int, text: str, sketch: Hashes, bands: Sequence[tuple[int, int]]) -> None:
-        place = len(self._numbers)
-        if place == len(self._sketches):
-            more = np.empty((max(1024, place), BINS), np.uint64)
+        at = len(self._numbers)
+        if at == len(self._sketches):
+            more = np.empty((max(1024, at), BINS), np.uint64)
             self._sketches = np.concatenate([self._sketches, more])
-        self._sketches[place] = sketch
+        self._sketches[at] = sketch
         self._numbers.append(number)
         self._texts.append(text)
         self._digits.append(_digits(text))
         for band in bands:
             if len(self._buckets[band]) < BUCKET:
-                self._buckets[band].append(place)
+                self._buckets[band].append(at)
 
 
 def _digits(text: str) -> str:
@@ -160,11 +160,11 @@ def _band_keys(sketch: Hashes) -> list[int]:
     keys = rows[:, 0]
     for column in range(1, rows.shape[1]):
         keys = (keys ^ (keys >> _SHIFT)) * _FACTOR + rows[:, column]
-    found: list[int] = keys.tolist()
-    return found
+    listed: list[int] = keys.tolist()
+    return listed
 
 
 def _jaccard(hashes: Hashes, others: Hashes) -> float:
-    one, other = np.unique(hashes), np.unique(others)
-    n_shared = len(np.intersect1d(one, other, assume_unique=True))
-    return n_shared / (len(one) + len(other) - n_shared)
+    own, other = np.unique(hashes), np.unique(others)
+    n_shared = len(np.intersect1d(own, other, assume_unique=True))
+    return n_shared / (len(own) + len(other) - n_shared)

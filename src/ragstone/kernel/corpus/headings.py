@@ -79,8 +79,8 @@ def markdown_headings(text: str) -> Iterator[SectionHeading]:
     """
     fence, before, before_start = "", "", 0
     front = _FRONT_MATTER.match(text)
-    for found in _LINE.finditer(text, front.end() if front else 0):
-        line, start = found[1], found.start()
+    for match in _LINE.finditer(text, front.end() if front else 0):
+        line, start = match[1], match.start()
         opened = _FENCE.match(line)
         if fence:
             closes = opened and opened[1].startswith(fence) and not opened[2].strip()
@@ -112,8 +112,8 @@ def _continued(text: str, start: int) -> bool:
 
 def _plain(title: str) -> str:
     """Return a heading without the marks of links, code and emphasis."""
-    title = _EMPHASIS.sub(lambda found: found["inside"], title)
-    return _MARKUP.sub(lambda found: found[1] or found[2] or "", title).strip()
+    title = _EMPHASIS.sub(lambda match: match["inside"], title)
+    return _MARKUP.sub(lambda match: match[1] or match[2] or "", title).strip()
 
 
 def sections_of(text: str, headings: Sequence[SectionHeading]) -> list[DocumentSection]:
@@ -124,8 +124,8 @@ def sections_of(text: str, headings: Sequence[SectionHeading]) -> list[DocumentS
         sections.append(DocumentSection(0, starts[0] if starts else len(text), ()))
     above: list[SectionHeading] = []
     for heading, (start, end) in zip(headings, pairwise([*starts, len(text)]), strict=True):
-        above = [*(one for one in above if one.level < heading.level), heading]
-        sections.append(DocumentSection(start, end, tuple(one.title for one in above if one.title)))
+        above = [*(outer for outer in above if outer.level < heading.level), heading]
+        sections.append(DocumentSection(start, end, tuple(outer.title for outer in above if outer.title)))
     return sections
 
 

@@ -54,13 +54,13 @@ def _read(
 ) -> list[Document | Skipped] | MissingExtra | ImportError:
     """Return what a file gives, unless that is so much that it would hold up who asked."""
     try:
-        given = read_file(file, options)
+        rows = read_file(file, options)
     except (MissingExtra, ImportError) as mistake:  # no fault of the file
         return mistake
-    n_passages = sum(math.ceil(len(one.text) / PASSAGE) for one in given if isinstance(one, Document))
+    n_passages = sum(math.ceil(len(row.text) / PASSAGE) for row in rows if isinstance(row, Document))
     if most is not None and n_passages > most:
         return [Skipped(str(file.path), too_many(n_passages, most))]
-    return given
+    return rows
 
 
 def _restrain(limits: ReadingLimits) -> None:
@@ -118,9 +118,9 @@ def n_processes(files: Sequence[Found], options: IngestOptions) -> int:
     if options.processes == 1 or (options.processes is None and few):
         # A library that reads a packed file may crash, or never end.
         inner = (
-            one.file if isinstance(one, ArchiveEntry) else one
-            for one in files
-            if not isinstance(one, Skipped)
+            source.file if isinstance(source, ArchiveEntry) else source
+            for source in files
+            if not isinstance(source, Skipped)
         )
         return int(any(file.path.suffix.lower() in PACKED for file in inner))
     if options.processes is not None:
@@ -129,11 +129,11 @@ def n_processes(files: Sequence[Found], options: IngestOptions) -> int:
     return min(cores, len(files))
 
 
-def _n_bytes(found: Found) -> int:
-    if isinstance(found, Skipped):
+def _n_bytes(source: Found) -> int:
+    if isinstance(source, Skipped):
         return 0
     try:
-        return found.n_bytes if isinstance(found, ArchiveEntry) else found.path.stat().st_size
+        return source.n_bytes if isinstance(source, ArchiveEntry) else source.path.stat().st_size
     except OSError:
         return 0
 
@@ -179,9 +179,9 @@ def read_in_processes(
             worker.close()
 
 
-def _result(one: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
-    place, given = one
-    return place, given.result() if isinstance(given, Future) else given
+def _result(pair: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
+    location, rows = pair
+    return location, rows.result() if isinstance(rows, Future) else rows
 
 
 class ReadingProcess:
@@ -229,10 +229,10 @@ class ReadingProcess:
         if reply is None:
             in_time = time.monotonic() <= late
             return [Skipped(str(file.path), self._why_dead(limits.cpu_s, in_time=in_time))]
-        given: Given | MissingExtra | ImportError = pickle.loads(reply)  # noqa: S301 - from our own process
-        if isinstance(given, MissingExtra | ImportError):
-            raise given
-        return given
+        rows: Given | MissingExtra | ImportError = pickle.loads(reply)  # noqa: S301 - from our own process
+        if isinstance(rows, MissingExtra | ImportError):
+            raise rows
+        return rows
 
     def start(self) -> bool:
         """Start the process, if it does not run; return whether it does."""

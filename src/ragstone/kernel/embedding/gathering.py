@@ -43,12 +43,12 @@ class Gathered:
         group.texts += texts
         if group.task is None:
             group.task = asyncio.create_task(self._embed(group))
-        found = await asyncio.shield(group.task)
-        own = found[start : start + len(texts)]
-        failure = next((one for one in own if isinstance(one, CallFailed)), None)
+        results = await asyncio.shield(group.task)
+        own = results[start : start + len(texts)]
+        failure = next((result for result in own if isinstance(result, CallFailed)), None)
         if failure is not None:
             raise failure
-        return [one for one in own if not isinstance(one, CallFailed)]
+        return [result for result in own if not isinstance(result, CallFailed)]
 
     async def _embed(self, group: _TextGroup) -> Found:
         async with self._turn:

@@ -51,8 +51,8 @@ def open_embedder(
     settings = settings or Settings()
     retry_policy = RECOVERING if serving else RUN
     opening = _Opening(settings, budget or Budget(), offline, forecaster, retry_policy)
-    kept: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
-    return Embedder(_model(name, opening), cache / STORE if cache else None, kept, as_given=as_given)
+    held: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
+    return Embedder(_model(name, opening), cache / STORE if cache else None, held, as_given=as_given)
 
 
 class _Opening(NamedTuple):

@@ -154,9 +154,9 @@ def _guess(lines: Sequence[bytes]) -> str:
     latin = sum(map(len, accents)) < 1.5 * len(accents)
     if latin and _language(sample, "cp1252") in _WESTERN:
         return "cp1252"
-    found = chardet.detect(sample, include_encodings=_MULTIBYTE + _SINGLE_BYTE)["encoding"]
+    guess = chardet.detect(sample, include_encodings=_MULTIBYTE + _SINGLE_BYTE)["encoding"]
     try:
-        name = codecs.lookup(found or "cp1252").name
+        name = codecs.lookup(guess or "cp1252").name
         b"\n".join(lines).decode(name)
     except (LookupError, UnicodeDecodeError):
         return "cp1252"
@@ -172,9 +172,9 @@ def _declared(content: bytes) -> str | None:
 
     Latin-1 and ASCII mean cp1252, as in browsers (WHATWG Encoding); UTF-16 cannot declare itself in ASCII.
     """
-    found = _DECLARED.search(content[:_HEAD_BYTES])
+    match = _DECLARED.search(content[:_HEAD_BYTES])
     try:
-        name = codecs.lookup(found[1].decode("ascii")).name if found else "utf-8"
+        name = codecs.lookup(match[1].decode("ascii")).name if match else "utf-8"
         content.decode(name)
     except (LookupError, UnicodeDecodeError):
         return None

@@ -33,22 +33,24 @@ class OfficeFile:
     def __init__(self, archive: zipfile.ZipFile, usual: str) -> None:
         self.archive = archive
         relations = self.relations("").values()
-        self.main = next((one.target for one in relations if one.kind == "officeDocument"), usual)
+        self.main = next(
+            (relation.target for relation in relations if relation.kind == "officeDocument"), usual
+        )
 
     def relations(self, part: str) -> dict[str, Relation]:
         """Return what a part refers to by id, but for links to the outside; empty if it refers to nothing."""
         folder, name = posixpath.split(part)
         relations = {}
-        for one in children(self.parsed(f"{folder}/_rels/{name}.rels".lstrip("/"))):
-            target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", "")))
-            if one.get("TargetMode") != "External":
-                kind = one.get("Type", "").rpartition("/")[2]
-                relations[one.get("Id", "")] = Relation(kind, target.lstrip("/"))
+        for element in children(self.parsed(f"{folder}/_rels/{name}.rels".lstrip("/"))):
+            target = posixpath.normpath(posixpath.join("/", folder, element.get("Target", "")))
+            if element.get("TargetMode") != "External":
+                kind = element.get("Type", "").rpartition("/")[2]
+                relations[element.get("Id", "")] = Relation(kind, target.lstrip("/"))
         return relations
 
     def related(self, part: str, kind: str) -> Element | None:
         """Return the first part of a kind that a part refers to, parsed."""
-        targets = (one.target for one in self.relations(part).values() if one.kind == kind)
+        targets = (relation.target for relation in self.relations(part).values() if relation.kind == kind)
         return self.parsed(next(targets, ""))
 
     def parsed(self, part: str) -> Element | None:
@@ -65,7 +67,9 @@ class OfficeFile:
     def title(self) -> str | None:
         """Return the title in the file's properties."""
         titles = (
-            one.text or "" for one in children(self.related("", "core-properties")) if local(one) == "title"
+            element.text or ""
+            for element in children(self.related("", "core-properties"))
+            if local(element) == "title"
         )
         return " ".join(next(titles, "").split()) or None
 
@@ -117,7 +121,7 @@ def child(element: Element | None, *names: str) -> Element | None:
     for name in names:
         if element is None:
             return None
-        element = next((one for one in element if local(one) == name), None)
+        element = next((inner for inner in element if local(inner) == name), None)
     return element
 
 

@@ -52,8 +52,11 @@ class Formats(msgspec.Struct, frozen=True):
 def formats_of(styles: Element | None, workbook: Element) -> Formats:
     """Return the formats of a workbook's cell styles, by the number of the style."""
     formats = child(styles, "numFmts")
-    own = {attribute(one, "numFmtId"): attribute(one, "formatCode") or "" for one in children(formats)}
-    numbers = [attribute(one, "numFmtId") or "0" for one in children(child(styles, "cellXfs"))]
+    own = {
+        attribute(element, "numFmtId"): attribute(element, "formatCode") or ""
+        for element in children(formats)
+    }
+    numbers = [attribute(element, "numFmtId") or "0" for element in children(child(styles, "cellXfs"))]
     kinds = [_kind_of_code(own[number]) if number in own else _kind_of_number(number) for number in numbers]
     return Formats(kinds, attribute(child(workbook, "workbookPr"), "date1904") in ("1", "true"))
 
@@ -134,7 +137,7 @@ def read_xlsx(file: File) -> Iterator[FileTable]:
         if workbook is None or local(workbook) != "workbook":
             raise Unreadable("it is no Excel file: it has no workbook")
         relations = opened.relations(opened.main)
-        strings = next((one.target for one in relations.values() if one.kind == "sharedStrings"), "")
+        strings = next((each.target for each in relations.values() if each.kind == "sharedStrings"), "")
         shared = _Strings.of(opened.archive, strings)
         formats = formats_of(opened.related(opened.main, "styles"), workbook)
         for sheet in children(child(workbook, "sheets")):
@@ -247,8 +250,8 @@ class _Sheet:
             self.merged.append(attributes.get("ref", ""))
 
     def _place(self, attributes: Mapping[str, str]) -> None:
-        found = _REFERENCE.fullmatch(attributes.get("r", ""))
-        self._column = _column_number(found[1]) if found else self._column + 1
+        match = _REFERENCE.fullmatch(attributes.get("r", ""))
+        self._column = _column_number(match[1]) if match else self._column + 1
         self._cell = attributes
         self._pieces.clear()
         self._formula = False

@@ -96,16 +96,16 @@ def measure_queries(
     unknown question.
     """
     by_question = _rankings_by_question(rankings, questions)
-    asked = [question for question in questions if question.answerable is not False]
-    relevant = {question.id: relevant_grades(question, qrels, same) for question in asked}
-    labelled = [question for question in asked if relevant[question.id]]
+    answerable = [question for question in questions if question.answerable is not False]
+    relevant = {question.id: relevant_grades(question, qrels, same) for question in answerable}
+    labelled = [question for question in answerable if relevant[question.id]]
     measured = [question for question in labelled if question.id in by_question]
     depth = max([depth or 0, *(len(ranking.items) for ranking in rankings)])
     reported = [k for k in sorted(set(ks)) if k <= depth]
     ids = [question.id for question in measured]
     grades = [relevant[name] for name in ids]
-    found = [_found(by_question[name], relevant[name], same) for name in ids]
-    hits = gather_hits([places for places, _ in found], grades)
+    ranked = [_found(by_question[name], relevant[name], same) for name in ids]
+    hits = gather_hits([places for places, _ in ranked], grades)
     spans, n_unplaced = _measure_spans(measured, by_question, reported, lengths, unplaced)
     return QueryMeasures(
         retriever=rankings[0].retriever if rankings else "",
@@ -116,10 +116,10 @@ def measure_queries(
             for name, rank in zip(ids, first_ranks(hits).tolist(), strict=True)
         },
         documents={name: min(relevant[name]) for name in ids},
-        n_unlabelled=len(asked) - len(labelled),
-        n_unanswerable=len(questions) - len(asked),
+        n_unlabelled=len(answerable) - len(labelled),
+        n_unanswerable=len(questions) - len(answerable),
         n_unranked=len(labelled) - len(measured),
-        n_tied=sum(tied for _, tied in found),
+        n_tied=sum(tied for _, tied in ranked),
         n_unplaced=n_unplaced,
     )
 
@@ -161,16 +161,18 @@ def _measure_spans(
     unplaced: Collection[str],
 ) -> tuple[dict[str, dict[str, float]], int]:
     """Return measure -> question id -> value by characters, and the number of questions left out."""
-    asked = [question for question in questions if question.evidence]
+    with_evidence = [question for question in questions if question.evidence]
     depth = max(ks, default=0)
-    pairs = [(evidence_spans(q, lengths), retrieved_spans(rankings[q.id], depth, lengths)) for q in asked]
+    pairs = [
+        (evidence_spans(q, lengths), retrieved_spans(rankings[q.id], depth, lengths)) for q in with_evidence
+    ]
     placed = [
-        (question.id, wanted, found)
-        for question, (wanted, found) in zip(asked, pairs, strict=True)
-        if wanted is not None and found is not None and question.id not in unplaced
+        (question.id, wanted, retrieved)
+        for question, (wanted, retrieved) in zip(with_evidence, pairs, strict=True)
+        if wanted is not None and retrieved is not None and question.id not in unplaced
     ]
     if not placed:
-        return {}, len(asked)
+        return {}, len(with_evidence)
     ids, evidence, retrieved = (list(column) for column in zip(*placed, strict=True))
     spans = lay_out(evidence, retrieved)
     both = {k: span_measures(spans, k) for k in ks}
@@ -179,7 +181,7 @@ def _measure_spans(
         for at, name in enumerate(("span_recall", "span_precision"))
         for k in ks
     }
-    return values, len(asked) - len(placed)
+    return values, len(with_evidence) - len(placed)
 
 
 def _by_id(ids: Sequence[str], values: Sequence[float]) -> dict[str, float]:
@@ -205,12 +207,12 @@ def _rankings_by_question(
     if len(retrievers) > 1:
         raise DataError(f"rankings of several retrievers ({', '.join(retrievers)}): evaluate each by itself.")
     ranked = [ranking.question_id for ranking in rankings]
-    asked = [question.id for question in questions]
-    for names, what in ((ranked, "ranking of question"), (asked, "question with the id")):
+    question_ids = [question.id for question in questions]
+    for names, what in ((ranked, "ranking of question"), (question_ids, "question with the id")):
         twice = [name for name, n in Counter(names).items() if n > 1]
         if twice:
             raise DataError(f"more than one {what} {_shown(twice)}. Keep one of each.")
-    unknown = sorted(set(ranked).difference(asked))
+    unknown = sorted(set(ranked).difference(question_ids))
     if unknown:
         raise DataError(
             f"there are rankings of question {_shown(unknown)}, but no such question. "
@@ -331,7 +333,7 @@ def batches_of(queries: QueryMeasures, questions: Sequence[Question], size: int)
     """Return the batches that hold a measured question: `OFFSET_COUNT` -> the ids of those, in file order."""
     cut = [(start, questions[start : start + size]) for start in range(0, len(questions), size)]
     batches = {
-        f"{start:05}_{len(some):05}": [one.id for one in some if one.id in queries.first_ranks]
+        f"{start:05}_{len(some):05}": [question.id for question in some if question.id in queries.first_ranks]
         for start, some in cut
     }
     return {name: ids for name, ids in batches.items() if ids}

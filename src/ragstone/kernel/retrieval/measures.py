@@ -252,9 +252,9 @@ def span_measures(spans: Spans, k: int) -> tuple[Floats, Floats]:
     characters that is evidence; 0 where nothing was retrieved. A character that several items hold counts
     once. k counts items, chunks as they are, unlike the measures by document.
     """
-    wanted, found = spans.rank == 0, (spans.rank > 0) & (spans.rank <= k)
-    n_wanted, n_found = _characters(spans, wanted), _characters(spans, found)
-    both = n_wanted + n_found - _characters(spans, wanted | found)
+    wanted, retrieved = spans.rank == 0, (spans.rank > 0) & (spans.rank <= k)
+    n_wanted, n_found = _characters(spans, wanted), _characters(spans, retrieved)
+    both = n_wanted + n_found - _characters(spans, wanted | retrieved)
     return both / n_wanted, both / np.maximum(n_found, 1)
 
 

@@ -54,12 +54,12 @@ def function_prompt(callee: Callee, question: Question, version: str) -> Prompt:
     """Return the call for a question: what the callable is given."""
     match callee.takes:
         case "text":
-            given = question.question
+            content = question.question
         case "row":
-            given = msgspec.json.encode(question).decode()
+            content = msgspec.json.encode(question).decode()
         case "messages":
-            given = msgspec.json.encode(messages_of(question)).decode()
-    return Prompt(messages=(Message("user", given),), version=version, sample=thread_of(question).sample)
+            content = msgspec.json.encode(messages_of(question)).decode()
+    return Prompt(messages=(Message("user", content),), version=version, sample=thread_of(question).sample)
 
 
 async def load_callee(call: str, folder: Path, where: str) -> Callee:
@@ -67,10 +67,10 @@ async def load_callee(call: str, folder: Path, where: str) -> Callee:
 
     Raises ConfigError where it cannot be imported, is not there, or cannot be called with a question.
     """
-    found, module = load_object(call, folder, where)
-    takes = _taken(found, call, where)
-    assert callable(found)
-    return Callee(function=found, identity=f"python/{call}#{module_digest(module)}", takes=takes)
+    function, module = load_object(call, folder, where)
+    takes = _taken(function, call, where)
+    assert callable(function)
+    return Callee(function=function, identity=f"python/{call}#{module_digest(module)}", takes=takes)
 
 
 def callee_of(function: Function) -> tuple[str, Callee]:
@@ -114,10 +114,10 @@ async def open_function(name: str, callee: Callee, declared: PythonSystem) -> As
     decode = msgspec.json.Decoder(Question if callee.takes == "row" else list[dict[str, str]]).decode
 
     async def send(prompt: Prompt) -> Completion:
-        given = prompt.messages[0].content
-        asked = given if callee.takes == "text" else decode(given)
+        content = prompt.messages[0].content
+        argument = content if callee.takes == "text" else decode(content)
         started = time.perf_counter()
-        returned = await _outcome(callee.function, asked, declared.timeout_s, where)
+        returned = await _outcome(callee.function, argument, declared.timeout_s, where)
         seconds = time.perf_counter() - started
         try:
             return _completion(returned, seconds, where)
@@ -129,12 +129,12 @@ async def open_function(name: str, callee: Callee, declared: PythonSystem) -> As
     yield Endpoint(identity=callee.identity, send=send, concurrency=declared.max_concurrency, price=None)
 
 
-async def _outcome(function: Function, asked: object, timeout_s: float, where: str) -> object:
+async def _outcome(function: Function, argument: object, timeout_s: float, where: str) -> object:
     """Return what the callable returns. Raises AppFailed with what it raised, CallFailed when it hangs.
 
     One that hangs in a thread goes on there, for a thread cannot be ended; it does not keep the process.
     """
-    running = await call_within(timeout_s, function, asked)
+    running = await call_within(timeout_s, function, argument)
     if running is None:
         raise CallFailed("timeout", f"{where} did not return within {timeout_s:g} s")
     if running[1] is not None:

@@ -58,13 +58,13 @@ async def answer_question(
     secret: bytes,
 ) -> Answer:
     """Return the model's answer. A call that fails gives an answer with `error`, and the run goes on."""
-    asked = unanswered(question, system, contexts)
+    row = unanswered(question, system, contexts)
     try:
         reply = await ask(render_question(prompt, question, contexts, secret))
     except CallFailed as failure:
-        return msgspec.structs.replace(asked, error=f"{failure.status}: {failure}", usage=failure.usage)
+        return msgspec.structs.replace(row, error=f"{failure.status}: {failure}", usage=failure.usage)
     return msgspec.structs.replace(
-        asked,
+        row,
         answer=reply.text.strip(),
         latency_s=reply.latency_s,
         usage=reply.usage,

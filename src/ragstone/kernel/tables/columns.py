@@ -60,9 +60,9 @@ def known_columns(row_type: type) -> dict[str, tuple[str, int]]:
     """Return every column name that is understood, folded, with its field and its place among the names."""
     fields = dict.fromkeys((*fields_of(row_type), *ALIASES.get(row_type, ())))
     return {
-        fold(name): (field, place)
+        fold(name): (field, rank)
         for field in reversed(fields)
-        for place, name in reversed([*enumerate(accepted_names(row_type, field))])
+        for rank, name in reversed([*enumerate(accepted_names(row_type, field))])
     }
 
 
@@ -85,14 +85,14 @@ def plan_columns(
     """
     meant = {field: find_column(column, raw) for field, column in (chosen or {}).items()}
     chosen = {field: column for field, column in meant.items() if column is not None}
-    found: dict[str, list[tuple[int, bool, int, str]]] = {}
+    by_field: dict[str, list[tuple[int, bool, int, str]]] = {}
     for at, column in enumerate(raw):
         field = field_of(column, row_type)
         if field is not None and column not in chosen.values():
-            place = known_columns(row_type)[fold(column)][1]
+            rank = known_columns(row_type)[fold(column)][1]
             is_other = column not in accepted_names(row_type, field)
-            found.setdefault(field, []).append((place, is_other, at, column))
-    fields = {field: tuple(column for *_, column in sorted(columns)) for field, columns in found.items()}
+            by_field.setdefault(field, []).append((rank, is_other, at, column))
+    fields = {field: tuple(column for *_, column in sorted(columns)) for field, columns in by_field.items()}
     if row_type is Answer and "answer" in fields.keys() | chosen.keys() and "reference" not in fields:
         right = tuple(
             name
@@ -285,8 +285,8 @@ def as_contexts(value: Any) -> list[dict[str, Any]] | None:
             text = next((item[name] for name in CONTEXT_TEXT if isinstance(item.get(name), str)), None)
             if text is None:
                 raise TypeError(f"a context needs one of {', '.join(CONTEXT_TEXT)}; it has {', '.join(item)}")
-            kept = {name: item[name] for name in CONTEXT_FIELDS - {"text"} if item.get(name) is not None}
-            contexts.append(_with_text_ids({**kept, "text": text}))
+            fields = {name: item[name] for name in CONTEXT_FIELDS - {"text"} if item.get(name) is not None}
+            contexts.append(_with_text_ids({**fields, "text": text}))
         elif item is not None:
             contexts.append({"text": as_text(item)})
     return contexts
@@ -340,10 +340,10 @@ def as_flag(value: Any) -> bool:
     """True or false, from a flag, a number or a word."""
     if isinstance(value, bool):
         return value
-    said = as_yes_no(str(value))
-    if said is None:
+    flag = as_yes_no(str(value))
+    if flag is None:
         raise ValueError(f"{value!r} is neither true nor false")
-    return said
+    return flag
 
 
 def as_object(value: Any) -> Any:
@@ -371,12 +371,12 @@ def as_figure(value: Any) -> float | None:
 def as_usage(value: Any) -> dict[str, int] | None:
     """The tokens of an answer, as far as they are counts; absent where it is no object of them."""
     try:
-        given = as_object(value)
+        usage = as_object(value)
     except ValueError:
         return None
-    if not isinstance(given, Mapping):
+    if not isinstance(usage, Mapping):
         return None
-    counts = {str(name): count_of(one) for name, one in given.items()}
+    counts = {str(name): count_of(count) for name, count in usage.items()}
     return {name: count for name, count in counts.items() if count is not None}
 
 

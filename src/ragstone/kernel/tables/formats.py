@@ -48,7 +48,7 @@ def read_jsonl(
         text = _decoded_json(path, content)
         again = io.BytesIO(content if text is None else text.encode())
         lines = _json_lines(again, path, decode, stray=True)
-        yield from (found for found in lines if found[0] > n_lines)
+        yield from (numbered for numbered in lines if numbered[0] > n_lines)
 
 
 def _json_lines(
@@ -337,11 +337,11 @@ def reader_of(path: Path) -> Callable[[Path], Iterable[tuple[int, Any]]]:
     """Return the reader for the ending of a name. Raises DataError where there is none."""
     reader = READERS.get(ending_of(path))
     if reader is None:
-        shown = url_of(path) or path
+        name = url_of(path) or path
         office = _OFFICE.get(path.suffix.lower())
         if office:
-            raise DataError(f"{shown}: save it as .xlsx or .csv: it is a workbook of {office}.")
+            raise DataError(f"{name}: save it as .xlsx or .csv: it is a workbook of {office}.")
         raise DataError(
-            f"{shown}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}."
+            f"{name}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}."
         )
     return reader

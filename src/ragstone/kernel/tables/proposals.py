@@ -47,14 +47,14 @@ def _telling_word(column: str, field: str) -> str | None:
         return "id" if column.casefold().endswith("id") else None
     if field == "text":
         return _word_of(column, words.TEXT)
-    found = {one: word for one in _TELLING if (word := _word_of(column, _TELLING[one]))}
-    if field == "answer" and not found:
-        found = {"answer": word} if (word := _word_of(column, words.SPEAKER)) else {}
-    if "reference" in found:  # the right answer is a reference
-        found.pop("answer", None)
-    if found.keys() != {field} or (field != "question" and words_of(column) & words.USER):
+    telling = {name: word for name in _TELLING if (word := _word_of(column, _TELLING[name]))}
+    if field == "answer" and not telling:
+        telling = {"answer": word} if (word := _word_of(column, words.SPEAKER)) else {}
+    if "reference" in telling:  # the right answer is a reference
+        telling.pop("answer", None)
+    if telling.keys() != {field} or (field != "question" and words_of(column) & words.USER):
         return None
-    return found[field]
+    return telling[field]
 
 
 def _word_of(column: str, telling: Collection[str]) -> str | None:
@@ -63,7 +63,10 @@ def _word_of(column: str, telling: Collection[str]) -> str | None:
         (
             word
             for word in sorted(there)
-            if any(len(one) >= _LONG_WORD and (word.startswith(one) or word.endswith(one)) for one in telling)
+            if any(
+                len(known) >= _LONG_WORD and (word.startswith(known) or word.endswith(known))
+                for known in telling
+            )
         ),
         None,
     )

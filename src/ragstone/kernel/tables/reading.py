@@ -188,8 +188,8 @@ def parse_rows(
         try:
             parsed.append(reader.row(raw))
         except (ValueError, TypeError) as mistake:
-            shown = f" {raw!r}" if isinstance(raw, dict) else ""
-            raise DataError(f"row {number}{shown}: {mistake}") from None
+            values = f" {raw!r}" if isinstance(raw, dict) else ""
+            raise DataError(f"row {number}{values}: {mistake}") from None
     if parsed:
         reader.check_chosen()
         reader.tell_repeats()
@@ -200,12 +200,12 @@ def _listed(rows: Any) -> Any:
     """Return the rows of a data set or a data frame as dicts, and anything else as it is given."""
     if isinstance(rows, list):
         return rows
-    for name, given in (("to_list", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+    for name, arguments in (("to_list", ()), ("to_dicts", ()), ("to_dict", ("records",))):
         method = getattr(rows, name, None)
         if callable(method):
             return [
                 {str(name): _plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
-                for row in method(*given)
+                for row in method(*arguments)
             ]
     return rows
 
@@ -215,8 +215,8 @@ def _plain(value: Any) -> Any:
     if type(value).__module__ == "numpy":
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [_plain(item) for item in value]
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 class _RowReader(Generic[RowT]):
@@ -306,7 +306,9 @@ class _RowReader(Generic[RowT]):
             check_people(self._where, raw)
         if self._row_type is Label and "score" not in plan.fields:
             plan = with_label_score(plan, raw)
-        self._found |= {name for name, one in self._choice.columns.items() if find_column(one, raw)}
+        self._found |= {
+            name for name, column_name in self._choice.columns.items() if find_column(column_name, raw)
+        }
         self._check_twice(plan, raw)
         if not self._n_made and self._row_type in (*MADE_IDS, Document):  # the others are files of ours
             self._check_there(plan, raw)
@@ -329,14 +331,14 @@ class _RowReader(Generic[RowT]):
     def _check_there(self, plan: ColumnPlan, raw: dict[str, Any]) -> None:
         """Raise ColumnsError where the first row has no column for a field that must be there."""
         made = MADE_IDS.get(self._row_type)
-        for one in msgspec.structs.fields(self._row_type):
-            if not one.required or one.name == made or one.name in plan.fields:
+        for field in msgspec.structs.fields(self._row_type):
+            if not field.required or field.name == made or field.name in plan.fields:
                 continue
-            if one.name == "answer" and "error" in plan.fields:
+            if field.name == "answer" and "error" in plan.fields:
                 continue
-            if one.name in self._choice.columns:
-                raise self._no_column(one.name, self._choice.columns[one.name], raw)
-            raise self._unfit(one.name, plan, raw)
+            if field.name in self._choice.columns:
+                raise self._no_column(field.name, self._choice.columns[field.name], raw)
+            raise self._unfit(field.name, plan, raw)
 
     def _unfit(self, field: str, plan: ColumnPlan, raw: dict[str, Any]) -> ColumnsError:
         names = ", ".join(accepted_names(self._row_type, field))
@@ -397,9 +399,9 @@ class _RowReader(Generic[RowT]):
         values = tuple([getattr(row, name) for name in identity])
         key = hash(values)
         if key in self._keys:
-            shown = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
+            named = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
             raise ValueError(
-                f"a second row with {shown}. Each may appear once: rename or delete one of them."
+                f"a second row with {named}. Each may appear once: rename or delete one of them."
             )
         self._keys.add(key)
 
@@ -438,7 +440,7 @@ def _raw_rows(path: Path, row_type: type, choice: ColumnChoice) -> Iterator[tupl
         yield from read_logged(files) if files else _read_shards(path)
         return
     if not path.is_file():
-        there = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+        there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
         close = get_close_matches(path.name, there, n=1, cutoff=0.75)
         check = "Check the spelling and the folder that you are in."
         hint = f"Did you mean {path.with_name(close[0])}?" if close else check
@@ -470,14 +472,14 @@ _LOOKED_AT = 100  # rows of a file without a header that tell which columns it h
 def columns_in(path: Path) -> list[str]:
     """Return the columns of a local file, by its first rows; of a workbook those of all its sheets."""
     if ending_of(path) == ".xlsx":
-        found: list[str] = []
+        columns: list[str] = []
 
         def first(tables: list[FileTable]) -> FileTable:
-            found.extend(name for table in tables for name in table.columns)
+            columns.extend(name for table in tables for name in table.columns)
             return tables[0]
 
         next(read_xlsx(path, first), None)
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(columns))
     rows = islice(reader_of(path)(path), _LOOKED_AT)
     return list(dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row))
 
@@ -519,7 +521,7 @@ def _holds(table: FileTable, row_type: type, choice: ColumnChoice) -> bool:
     """Say whether a worksheet has a column for each field that rows of the type must have."""
     first = dict.fromkeys(table.columns) | (table.rows[0][1] if table.rows else {})
     plan = plan_columns(first, row_type, choice.columns, near=True)
-    needed = {one.name for one in msgspec.structs.fields(row_type) if one.required}
+    needed = {field.name for field in msgspec.structs.fields(row_type) if field.required}
     return needed - {MADE_IDS.get(row_type, "")} <= plan.fields.keys()
 
 
@@ -538,8 +540,8 @@ def _read_shards(folder: Path) -> Iterator[tuple[int, Any]]:
             f"{url_of(folder) or folder}: no such file. {what} (.parquet, .jsonl, .jsonl.gz): name a file."
         )
     for name in names:
-        place = Path(below(folder, name))
-        for line, raw in reader_of(place)(place):
+        shard = Path(below(folder, name))
+        for line, raw in reader_of(shard)(shard):
             number += 1
             if isinstance(raw, msgspec.DecodeError | ValueError):  # said with the shard where it is wrong
                 raw = type(raw)(f"{name}, line {line}: {raw}")

@@ -28,14 +28,14 @@ class Displayed:
 
 def bundles_of(value: object) -> list[Bundle]:
     """Return a value's outputs: the words and tables first, then each of its charts."""
-    found: list[Bundle] = import_module(DRAWING).bundles(value)
-    return found
+    bundles: list[Bundle] = import_module(DRAWING).bundles(value)
+    return bundles
 
 
 def html_of(value: object) -> str:
     """Return all outputs as one piece of HTML, its charts drawn in SVG; for pages that take nothing else."""
-    found: str = import_module(DRAWING).html(value)
-    return found
+    html: str = import_module(DRAWING).html(value)
+    return html
 
 
 def display(value: object) -> None:

@@ -104,16 +104,16 @@ def _headings(marked: str) -> tuple[str, list[dict[str, Any]]]:
 
 def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
     """Return node of a cell -> texts of the cells from rows above that stand before it in its row."""
-    found: dict[int, list[str]] = {}
+    texts_of: dict[int, list[str]] = {}
     for table in page.css("table:has([rowspan])"):
         below: dict[int, tuple[int, str]] = {}  # column -> how many rows it still reaches, and its text
         for row in table.css("tr"):
             column = 0
             reached: dict[int, tuple[int, str]] = {}
-            for cell in (one for one in row.iter() if one.tag in CELLS):
+            for cell in (node for node in row.iter() if node.tag in CELLS):
                 while column in below:
                     n_rows, text = below.pop(column)
-                    found.setdefault(cell.mem_id, []).append(text)
+                    texts_of.setdefault(cell.mem_id, []).append(text)
                     if n_rows > 1:
                         reached[column] = (n_rows - 1, text)
                     column += 1
@@ -122,7 +122,7 @@ def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
                     reached[column] = (n_rows - 1, text)
                 column += _span(cell, "colspan")
             below = {**{at: (n - 1, text) for at, (n, text) in below.items() if n > 1}, **reached}
-    return found
+    return texts_of
 
 
 def _span(cell: "LexborNode", name: str) -> int:

@@ -30,11 +30,11 @@ def read_pptx(file: File) -> Iterator[Document]:
     outline = lay_out(block for slide in slides for block in (OutlineBlock(PAGE), *slide))
     if not outline.text:
         raise Unreadable("it holds no text, only pictures: run it through OCR first")
-    shown = next((block.text for block in slides[0] if block.level), None)
+    heading = next((block.text for block in slides[0] if block.level), None)
     yield Document(
         id=file.id,
         text=outline.text,
-        title=shown or (title if title != NO_TITLE else None) or first_line(outline.text),
+        title=heading or (title if title != NO_TITLE else None) or first_line(outline.text),
         source=str(file.path),
         metadata=outline_notes(outline),
     )
@@ -47,7 +47,9 @@ def _slide_parts(opened: OfficeFile) -> list[str]:
         raise Unreadable("it is no PowerPoint file: it has no presentation")
     relations = opened.relations(opened.main)
     # An entry has two attributes named id: the relation's stands in a namespace.
-    names = (value for one in children(slides) for key, value in one.attrib.items() if key.endswith("}id"))
+    names = (
+        value for slide in children(slides) for key, value in slide.attrib.items() if key.endswith("}id")
+    )
     return [relations[name].target for name in names if name in relations]
 
 
@@ -82,16 +84,16 @@ def _notes(opened: OfficeFile, part: str) -> Iterator[OutlineBlock]:
 
 def _shapes(parent: Element | None) -> Iterator[Element]:
     """Yield the shapes that hold text or a table, those of groups in their place."""
-    for one in children(parent):
-        if local(one) in ("grpSp", "AlternateContent", "Choice"):
-            yield from _shapes(one)
-        elif local(one) in ("sp", "graphicFrame", "cxnSp"):
-            yield one
+    for element in children(parent):
+        if local(element) in ("grpSp", "AlternateContent", "Choice"):
+            yield from _shapes(element)
+        elif local(element) in ("sp", "graphicFrame", "cxnSp"):
+            yield element
 
 
 def _placeholder(shape: Element) -> str | None:
     """Return what a shape is the placeholder of, None for an ordinary one."""
-    mark = next((child(one, "nvPr", "ph") for one in shape if local(one) == "nvSpPr"), None)
+    mark = next((child(inner, "nvPr", "ph") for inner in shape if local(inner) == "nvSpPr"), None)
     return attribute(mark, "type")
 
 
@@ -101,9 +103,9 @@ def _shape(shape: Element, name: str) -> Iterator[OutlineBlock]:
         yield from (OutlineBlock(text, kind=name) for text in _paragraphs(shape))
         return
     above: dict[int, str] = {}
-    for row in (one for one in table if local(one) == "tr"):
+    for row in (element for element in table if local(element) == "tr"):
         texts = []
-        for column, cell in enumerate(one for one in row if local(one) == "tc"):
+        for column, cell in enumerate(element for element in row if local(element) == "tc"):
             if attribute(cell, "hMerge") in ("1", "true"):
                 continue
             goes_on = attribute(cell, "vMerge") in ("1", "true")
@@ -121,9 +123,9 @@ def _paragraphs(shape: Element) -> Iterator[str]:
 
 
 def _runs(paragraph: Element) -> Iterator[str]:
-    for one in paragraph:
-        if local(one) == "br":
+    for element in paragraph:
+        if local(element) == "br":
             yield "\n"
-        elif local(one) == "r" or (local(one) == "fld" and attribute(one, "type") != "slidenum"):
-            text = child(one, "t")
+        elif local(element) == "r" or (local(element) == "fld" and attribute(element, "type") != "slidenum"):
+            text = child(element, "t")
             yield (text.text or "") if text is not None else ""

@@ -58,15 +58,15 @@ def _folded(name: str) -> str:
 
 def _chosen(columns: Mapping[str, str], options: IngestOptions) -> dict[str, list[str]]:
     """Return the columns that the user has chosen, by field."""
-    found = {}
+    by_field = {}
     for field, named in options.columns.items():
         wanted = [named] if isinstance(named, str) else named
         missing = [name for name in wanted if _folded(name) not in columns]
         if missing:
             there = ", ".join(map(repr, reversed(list(columns.values())))) or "none"
             raise Unreadable(f"it has no column {missing[0]!r}; its columns: {there}")
-        found[str(field)] = [columns[_folded(name)] for name in wanted]
-    return found
+        by_field[str(field)] = [columns[_folded(name)] for name in wanted]
+    return by_field
 
 
 def _document(
@@ -77,14 +77,14 @@ def _document(
     known = {
         field: [names[alias] for alias in aliases if alias in names][:1] for field, aliases in COLUMNS.items()
     }
-    used = {field: found for field, found in {**known, **chosen}.items() if found}
+    used = {field: columns for field, columns in {**known, **chosen}.items() if columns}
     values = {
-        field: _as_text(cells.get(found[0], "")) if len(found) == 1 else _lines(cells, found)
-        for field, found in used.items()
+        field: _as_text(cells.get(columns[0], "")) if len(columns) == 1 else _lines(cells, columns)
+        for field, columns in used.items()
     }
     rest: dict[str, Any] = {}
     if "text" in values:
-        taken = {name for found in used.values() for name in found}
+        taken = {name for columns in used.values() for name in columns}
         rest = {name: cell for name, cell in cells.items() if name not in taken}
     else:
         has_text = any(_folded(name) in COLUMNS["text"] for name in table.columns)

@@ -55,21 +55,21 @@ def conversation_row(row: Mapping[str, Any], turns: Sequence[Mapping[str, Any]])
             turns.append({"role": "user", "content": question})
         turns.append({"role": "assistant", "content": answer})
     last = last_reply(turns)
-    asked = [turn["content"] for turn in turns[:last] if turn["role"] == "user" and turn.get("content")]
-    told: dict[str, Any] = {} if question is not None or not asked else {"question": asked[-1]}
+    questions = [turn["content"] for turn in turns[:last] if turn["role"] == "user" and turn.get("content")]
+    answered: dict[str, Any] = {} if question is not None or not questions else {"question": questions[-1]}
     if answer is None and "error" not in row:
-        told |= {"answer": "", "error": NO_REPLY} if last is None else {"answer": turns[last]["content"]}
+        answered |= {"answer": "", "error": NO_REPLY} if last is None else {"answer": turns[last]["content"]}
     if last is not None and turns[last].get("contexts") is not None and not row.keys() & set(_CONTEXTS):
-        told["contexts"] = turns[last]["contexts"]
-    if len(asked) > 1 and not row.keys() & set(_IDS):
+        answered["contexts"] = turns[last]["contexts"]
+    if len(questions) > 1 and not row.keys() & set(_IDS):
         # Many conversations end with the same words, which would give them one id.
-        told["id"] = (
+        answered["id"] = (
             f"c-{hashlib.blake2b(msgspec.json.encode(turns, enc_hook=str), digest_size=6).hexdigest()}"
         )
     steps = [step for turn in turns for step in turn.get("tool_calls") or ()]
     if steps and "steps" not in row:
-        told["steps"] = steps
-    return {**row, **told, "turns": turns}
+        answered["steps"] = steps
+    return {**row, **answered, "turns": turns}
 
 
 def _own(row: Mapping[str, Any], field: str) -> str | None:
@@ -78,8 +78,8 @@ def _own(row: Mapping[str, Any], field: str) -> str | None:
 
 def last_reply(turns: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the place of the last turn in which the assistant says something."""
-    said = [at for at, turn in enumerate(turns) if turn["role"] == "assistant" and turn.get("content")]
-    return said[-1] if said else None
+    replies = [at for at, turn in enumerate(turns) if turn["role"] == "assistant" and turn.get("content")]
+    return replies[-1] if replies else None
 
 
 def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
@@ -89,11 +89,11 @@ def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
     """
     turns: list[dict[str, Any]] = []
     open_calls: dict[str, dict[str, Any]] = {}
-    for place, fields in enumerate(plain_messages(messages), 1):
+    for number, fields in enumerate(plain_messages(messages), 1):
         role = role_in(fields)
         if role is None:
             known = ", ".join(get_args(Role))
-            raise ValueError(f"turn {place} has the role {role_name(fields)!r}, which is none of {known}")
+            raise ValueError(f"turn {number} has the role {role_name(fields)!r}, which is none of {known}")
         turn: dict[str, Any] = {"role": role, "content": content_in(fields) or ""}
         contexts = first_in(fields, _CONTEXTS)
         if contexts is not None:

@@ -95,6 +95,10 @@ def messages_in(raw: Mapping[str, Any]) -> str | None:
 def _are_messages(value: object) -> bool:
     if not isinstance(value, list):
         return False
-    objects = (one for one in value if isinstance(one, Mapping))
-    inside = (one["kwargs"] if isinstance(one.get("kwargs"), Mapping) else one for one in objects)
-    return any(str(one.get(name)).casefold() in ROLES for one in inside for name in (*ROLE_NAMES, "type"))
+    objects = (message for message in value if isinstance(message, Mapping))
+    inside = (
+        message["kwargs"] if isinstance(message.get("kwargs"), Mapping) else message for message in objects
+    )
+    return any(
+        str(message.get(name)).casefold() in ROLES for message in inside for name in (*ROLE_NAMES, "type")
+    )

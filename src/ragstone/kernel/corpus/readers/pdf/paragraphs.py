@@ -229,7 +229,7 @@ def _link(frame: _Frame, draft: _Draft, row: PdfRow, after: PdfRow | None) -> st
     size = row.size
     pitch = max(frame.pitch, 1.05 * size)
     alike = not before.sizes.isdisjoint(row.sizes) or any(
-        abs(one - other) <= SAME_SIZE * one for one in before.sizes for other in row.sizes
+        abs(own - other) <= SAME_SIZE * own for own in before.sizes for other in row.sizes
     )
     if (gap > PARAGRAPH_GAP * pitch and gap > pitch + 0.2 * size) or not alike:
         return ""
