@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -92,14 +91,9 @@ def bench_languages(
     )
 
 
-def study_folder(settings: Settings) -> Path:
-    """Return the folder of the study that the settings name."""
-    return bench_path(settings, "languages")
-
-
 async def _study(settings: Settings, options: BenchOptions) -> StudySummary:
     settings, rows = _read(settings)
-    folder = study_folder(settings)
+    folder = bench_path(settings, "languages")
     decisive = msgspec.structs.replace(
         settings,
         judge=JudgeSection(),
