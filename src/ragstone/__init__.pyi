@@ -24,7 +24,7 @@ from .features.bench.retrievers.paired import compare_rankings as compare_rankin
 from .features.bench.retrievers.words import BenchSummary as BenchSummary
 from .features.bench.suite.judging import judge_suite as judge_suite
 from .features.blame.blaming import blame as blame
-from .features.build.certificate import EvaluationSet as EvaluationSet
+from .features.build.certificate.page import EvaluationSet as EvaluationSet
 from .features.build.facts import build_facts as build_facts
 from .features.build.fictional import Fiction as Fiction
 from .features.build.fictional import fictionalise as fictionalise
@@ -53,6 +53,8 @@ from .features.label.labelling import next_to_label as next_to_label
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
+from .features.review.decisions import Decision as Decision
+from .features.review.decisions import read_decisions as read_decisions
 from .features.review.reviewing import review_questions as review_questions
 from .features.run.pipeline import run as run
 from .features.sample.sampling import Sample as Sample
@@ -86,9 +88,7 @@ from .kernel.corpus.ingest import Corpus as Corpus
 from .kernel.corpus.ingest import ingest as ingest
 from .kernel.corpus.ingest import read_corpus as read_corpus
 from .kernel.dataset.candidate import Candidate as Candidate
-from .kernel.dataset.certifying.certificate import Certificate as Certificate
-from .kernel.dataset.decisions import Decision as Decision
-from .kernel.dataset.decisions import read_decisions as read_decisions
+from .kernel.dataset.certificate import Certificate as Certificate
 from .kernel.dataset.placing import PlacedEvidence as PlacedEvidence
 from .kernel.dataset.placing import place_evidence as place_evidence
 from .kernel.dataset.placing import remember_sources as remember_sources

@@ -187,7 +187,7 @@ DOCUMENTS = {
     "AttackSummary": "features.attack.words:attack_document",
     "BenchSummary": "features.bench.retrievers.words:bench_document",
     "BlameSummary": "features.blame.words:blame_document",
-    "Certificate": "features.build.certificate:certificate_document",
+    "Certificate": "features.build.certificate.page:certificate_document",
     "Comparison": "features.compare.words:comparison_document",
     "JudgeBenchSummary": "features.bench.judges.words:judge_bench_document",
     "RetrievalSummary": "features.retrieve.words:retrieval_document",
