@@ -129,7 +129,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
             list_prices=calls.list_prices,
             notes=bench_notes(board, bench_input, means),
         )
-        bench.finish(BENCH, summary, answer_bench_document(summary), models=models, judges=means.judges)
+        bench.finish(BENCH, summary, answer_bench_document, models=models, judges=means.judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 

@@ -113,7 +113,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> JudgeBenchSummary
             notes=_notes(board.n_questions, declared.repeats),
         )
         judges = list(grid.judges.values())
-        bench.finish(BENCH, summary, judge_bench_document(summary), models=models, judges=judges)
+        bench.finish(BENCH, summary, judge_bench_document, models=models, judges=judges)
     return msgspec.structs.replace(summary, calls=calls)
 
 

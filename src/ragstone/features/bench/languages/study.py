@@ -120,7 +120,7 @@ async def _study(settings: Settings, options: BenchOptions) -> StudySummary:
             lines = b"".join(msgspec.json.encode(row) + b"\n" for row in _wrong(answered, rows))
             (folder / "wrong_answers.jsonl").write_bytes(lines)
         judges = load_judges(JUDGES) if answered else []
-        bench.finish(STUDY, study, study_document(study), models=study.models, judges=judges)
+        bench.finish(STUDY, study, study_document, models=study.models, judges=judges)
     return study
 
 

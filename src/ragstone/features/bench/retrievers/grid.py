@@ -119,7 +119,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> BenchSummary:
             calls=calls,
             notes=_notes(rows, board, cells),
         )
-        bench.finish(LEADERBOARD, summary, bench_document(summary), models=models)
+        bench.finish(LEADERBOARD, summary, bench_document, models=models)
     return summary
 
 
