@@ -103,8 +103,8 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
     try:
         wanted = Wanted(*mark.args, **mark.kwargs)
     except TypeError as mistake:
-        words = str(mistake).removeprefix("Wanted.__new__() ")
-        raise _failure(f"@pytest.mark.{KEY}: {words}. It takes {', '.join(Wanted._fields)}.") from None
+        message = str(mistake).removeprefix("Wanted.__new__() ")
+        raise _failure(f"@pytest.mark.{KEY}: {message}. It takes {', '.join(Wanted._fields)}.") from None
     root = request.config.rootpath
 
     def check(system: "str | Callable[..., object]") -> "CheckedApplication":
@@ -125,8 +125,8 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
     return check
 
 
-def _failure(words: str) -> BaseException:
-    return pytest.fail.Exception(words, pytrace=False)
+def _failure(message: str) -> BaseException:
+    return pytest.fail.Exception(message, pytrace=False)
 
 
 def _check_mark(wanted: Wanted) -> None:
@@ -140,9 +140,9 @@ def _check_mark(wanted: Wanted) -> None:
         "margin is of a comparison: name the run as baseline": wanted.margin is not None
         and wanted.baseline is None,
     }
-    for told, is_so in mistakes.items():
+    for text, is_so in mistakes.items():
         if is_so:
-            raise ConfigError(f"@pytest.mark.{KEY}: {told}.")
+            raise ConfigError(f"@pytest.mark.{KEY}: {text}.")
     for name, threshold in wanted.thresholds.items():
         if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
             raise ConfigError(
@@ -210,22 +210,24 @@ def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tupl
     if wanted.baseline is not None:
         from ragstone.features.check.checking import check_against
 
-        found = check_against(checked, root / wanted.baseline, margin=wanted.margin)
-        lines.append(f"against {wanted.baseline}: {outcome(found)}")
-        if found.gate.outcome == "failed" or (wanted.margin and found.gate.outcome == "cannot tell"):
-            told = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in found.metrics)
-            problems.append(f"Against {wanted.baseline}. {gate_told(found.gate)}\n{told}")
+        comparison = check_against(checked, root / wanted.baseline, margin=wanted.margin)
+        lines.append(f"against {wanted.baseline}: {outcome(comparison)}")
+        if comparison.gate.outcome == "failed" or (
+            wanted.margin and comparison.gate.outcome == "cannot tell"
+        ):
+            text = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in comparison.metrics)
+            problems.append(f"Against {wanted.baseline}. {gate_told(comparison.gate)}\n{text}")
     return problems, lines
 
 
-def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> dict[tuple[str, str], float]:
+def _thresholds(checked: "CheckedApplication", wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:
     """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
     from ragstone.kernel.errors import ConfigError, nearest
     from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
 
     known = {name for metric in checked.metrics for name in (metric.judge, metric.metric)}
-    found: dict[tuple[str, str], float] = {}
-    for name, threshold in given.items():
+    thresholds: dict[tuple[str, str], float] = {}
+    for name, threshold in wanted.items():
         if name not in known:
             raise ConfigError(f"thresholds: nothing was judged by {name!r}. {nearest(name, known)}")
         pairs = [(metric.judge, metric.metric) for metric in checked.metrics]
@@ -236,8 +238,8 @@ def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> di
             ):
                 raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale or (0, 1))}")
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
-        found |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
-    return found
+        thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
+    return thresholds
 
 
 def _name(metric: "MetricSummary | MetricComparison") -> str:
@@ -281,13 +283,13 @@ def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
     from ragstone.kernel.document.numbers import one_line
     from ragstone.kernel.records import references
 
-    question = next(one for one in checked.questions if one.id == row.question_id)
-    answer = next(one for one in checked.answers if one.question_id == row.question_id)
+    question = next(question for question in checked.questions if question.id == row.question_id)
+    answer = next(answer for answer in checked.answers if answer.question_id == row.question_id)
     score = row.status if row.score is None else f"{row.score:g}"
     parts = {
         "answer": answer.answer or answer.error,
         "reference": " / ".join(references(question)),
         "reason": row.rationale or (row.error if row.error != answer.error else None),
     }
-    shown = [f"    {name}: {one_line(text, SHOWN)}" for name, text in parts.items() if text]
-    return [f"  {row.question_id} ({score}): {one_line(question.question, SHOWN)}", *shown]
+    lines = [f"    {name}: {one_line(text, SHOWN)}" for name, text in parts.items() if text]
+    return [f"  {row.question_id} ({score}): {one_line(question.question, SHOWN)}", *lines]

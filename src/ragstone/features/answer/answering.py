@@ -89,7 +89,7 @@ def answer_to_file(
                 questions, rankings, chunks, session, documents=documents, from_ledger=from_ledger
             )
             named = (settings.questions.path, *settings.documents.paths)
-            digest = made_from(settings, "answer", [settings.path(one) for one in named if one])
+            digest = made_from(settings, "answer", [settings.path(path) for path in named if path])
             await write_stream(
                 made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
             )
@@ -188,7 +188,7 @@ def answer(
     key, unknown model, nobody there).
     """
     check_lists({Ranking: rankings, Chunk: chunks, Document: documents})
-    asked = parse_questions(questions, columns)
+    rows_asked = parse_questions(questions, columns)
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
@@ -198,7 +198,9 @@ def answer(
     async def work(session: Session) -> Rows[Answer]:
         session.callables |= callables
         from_ledger: Counter[str] = Counter()
-        made = answer_rows(asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger)
+        made = answer_rows(
+            rows_asked, rankings, chunks, session, documents=documents, from_ledger=from_ledger
+        )
         rows = Rows([row async for row in made], Answer)
         for note in kept_notes(rows, from_ledger, chosen):
             LOG.warning(note)

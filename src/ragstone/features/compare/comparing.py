@@ -59,10 +59,10 @@ def compare(
             "differ. Name another one; two systems of one run are compared by naming them: system_a and "
             "system_b (--system-a NAME --system-b NAME)."
         )
-    asked = _questions(questions)
-    found = compare_judged(
-        read_judged(a, "the first list", asked),
-        read_judged(b, "the second list", asked),
+    rows = _questions(questions)
+    comparison = compare_judged(
+        read_judged(a, "the first list", rows),
+        read_judged(b, "the second list", rows),
         metrics=metrics,
         systems=(system_a, system_b),
         shared=shared,
@@ -70,7 +70,7 @@ def compare(
         effect=min_effect,
         seed=seed,
     )
-    return msgspec.structs.replace(found, bounds_from=0.0) if bounds else found
+    return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
 
 
 def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:
@@ -131,12 +131,12 @@ def _rows(folder: Path, kind: str, row_type: type[RowT]) -> Iterator[RowT]:
     return read_rows(path, row_type) if path else iter(())
 
 
-def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:
-    if given is None:
+def _questions(source: Iterable[Question] | Path | str | None) -> list[Question]:
+    if source is None:
         return []
-    if isinstance(given, Path | str):
-        return list(read_rows(given, Question))
-    return list(only_rows("questions", given, Question))
+    if isinstance(source, Path | str):
+        return list(read_rows(source, Question))
+    return list(only_rows("questions", source, Question))
 
 
 def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:

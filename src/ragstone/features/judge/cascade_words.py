@@ -21,14 +21,14 @@ def savings_line(saved: CascadeSavings) -> str:
         for member in saved.members
     ]
     undecided = [f"{count(saved.n_undecided)} have no score"] if saved.n_undecided else []
-    said = f"Cascade {saved.judge}, {plural(saved.n_rows, 'row')}: {'; '.join(shares + undecided)}."
+    line = f"Cascade {saved.judge}, {plural(saved.n_rows, 'row')}: {'; '.join(shares + undecided)}."
     last = saved.members[-1]
     if not last.n_asked:
-        return f"{said} {last.name} was never asked, so its cost is not known."
+        return f"{line} {last.name} was never asked, so its cost is not known."
     if saved.last_alone is None:
-        return said
+        return line
     return (
-        f"{said} It took {_taken(saved.spent, saved.spent_usd)}; {last.name} for every row would have taken "
+        f"{line} It took {_taken(saved.spent, saved.spent_usd)}; {last.name} for every row would have taken "
         f"about {_taken(saved.last_alone, saved.last_alone_usd)}: {_difference(saved)}."
     )
 
@@ -36,12 +36,16 @@ def savings_line(saved: CascadeSavings) -> str:
 def fit_document(fit: "CascadeFit") -> ReportDocument:
     """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
     cheap, dear = fit.judge.members
-    told = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
-    shown = {name: figures for name, figures in told.items() if figures}
+    all_figures = {
+        "fitted on": fit.in_sample,
+        "cross-validated": fit.cross_validated,
+        "set apart": fit.tested,
+    }
+    by_name = {name: figures for name, figures in all_figures.items() if figures}
     rows: list[Row] = [
-        [f"  {name}", *cells] for name, cells in _lines(list(shown.values()), cheap.judge, dear.judge)
+        [f"  {name}", *cells] for name, cells in _lines(list(by_name.values()), cheap.judge, dear.judge)
     ]
-    columns = [Column("agreement with people", text=True), *map(Column, shown)]
+    columns = [Column("agreement with people", text=True), *map(Column, by_name)]
     return ReportDocument(
         title="",
         kind="cascade",
@@ -55,18 +59,18 @@ def fit_document(fit: "CascadeFit") -> ReportDocument:
     )
 
 
-def _lines(shown: "list[FitFigures]", cheap: str, dear: str) -> list[tuple[str, list[str]]]:
+def _lines(columns: "list[FitFigures]", cheap: str, dear: str) -> list[tuple[str, list[str]]]:
     """Return the lines of the table: what each is, and its value in each column."""
     return [
-        ("the cascade", [_agreement(one.cascade) for one in shown]),
-        ("cheap, where sure", [_agreement(one.decided) for one in shown]),
-        (f"{cheap} alone", [_agreement(one.cheap) for one in shown]),
-        (f"{dear} alone", [_agreement(one.dear) for one in shown]),
-        ("cascade minus cheap", [_agreement(one.cascade_minus_cheap) for one in shown]),
-        ("cascade minus dear", [_agreement(one.cascade_minus_dear) for one in shown]),
-        ("decided by the cheap", [_percent(one.n_decided, one.n_answers) for one in shown]),
-        ("answers", [count(one.n_answers) for one in shown]),
-        ("questions", [count(one.n_questions) for one in shown]),
+        ("the cascade", [_agreement(figures.cascade) for figures in columns]),
+        ("cheap, where sure", [_agreement(figures.decided) for figures in columns]),
+        (f"{cheap} alone", [_agreement(figures.cheap) for figures in columns]),
+        (f"{dear} alone", [_agreement(figures.dear) for figures in columns]),
+        ("cascade minus cheap", [_agreement(figures.cascade_minus_cheap) for figures in columns]),
+        ("cascade minus dear", [_agreement(figures.cascade_minus_dear) for figures in columns]),
+        ("decided by the cheap", [_percent(figures.n_decided, figures.n_answers) for figures in columns]),
+        ("answers", [count(figures.n_answers) for figures in columns]),
+        ("questions", [count(figures.n_questions) for figures in columns]),
     ]
 
 

@@ -42,10 +42,10 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
     wrong = (blamed and blame_part().finding(blamed)) or _blame(summary)
-    found = [_right(summary), wrong, _trust(summary)]
+    parts = [_right(summary), wrong, _trust(summary)]
     return [
-        msgspec.structs.replace(one, anchor=anchor, link=link)
-        for one, (anchor, link) in zip(found, ANCHORS, strict=True)
+        msgspec.structs.replace(part, anchor=anchor, link=link)
+        for part, (anchor, link) in zip(parts, ANCHORS, strict=True)
     ]
 
 

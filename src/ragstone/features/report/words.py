@@ -112,7 +112,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
     n_more = len(summary.notes) - len(notes)
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
-    asked = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
+    line = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
     return ReportDocument(
         title=summary.name,
         kind="report",
@@ -135,7 +135,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
             ),
             *(blame_part().brief_blocks(blamed) if blamed else []),
             Notes([*notes, *more]),
-            Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", asked]))),
+            Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", line]))),
             Paragraph(
                 "report.html in this run's folder has every question with its answer, verdicts and prompts. "
                 f"Ragstone {summary.version}."
@@ -191,7 +191,7 @@ def made_blocks(summary: RunSummary, run: Run | None) -> list[Block]:
         *failed,
         ("tokens", tokens_line(calls)),
         ("cost", cost(calls)),
-        *((f"cascade {one.judge}", savings_line(one)) for one in summary.cascades),
+        *((f"cascade {cascade.judge}", savings_line(cascade)) for cascade in summary.cascades),
         ("Ragstone", summary.version),
     ]
     manifest = run.manifest if run else None
@@ -267,13 +267,13 @@ def _place(row: SystemStanding) -> str:
 
 def _means_of_systems(summary: RunSummary, most: int | None) -> list[Block]:
     """Return a table of means for each system. most: of the means; the rest is told as a number."""
-    shown = summary.metrics[:most]
+    metrics = summary.metrics[:most]
     systems = list(dict.fromkeys(metric.system for metric in summary.metrics))
     head = _interval_head(summary)
-    more = len(summary.metrics) - len(shown)
+    more = len(summary.metrics) - len(metrics)
     tables = [
-        _means(system, [row for row in shown if row.system == system], summary, head, len(systems) > 1)
-        for system in dict.fromkeys(row.system for row in shown)
+        _means(system, [row for row in metrics if row.system == system], summary, head, len(systems) > 1)
+        for system in dict.fromkeys(row.system for row in metrics)
     ]
     return [*tables, *([Paragraph(f"{plural(more, 'further mean')} in report.html.")] if more else [])]
 
@@ -289,15 +289,19 @@ def _means(
         return Cell(number(row.estimate.value), scale(row) if row.scale != UNIT else "", "strong")
 
     def span(row: MetricSummary) -> Cell:
-        found = row.estimate
-        return Cell(interval(found), at=found if row.scale else None, ends=row.scale) if found else Cell("")
+        estimate = row.estimate
+        return (
+            Cell(interval(estimate), at=estimate if row.scale else None, ends=row.scale)
+            if estimate
+            else Cell("")
+        )
 
     def corrected(row: MetricSummary) -> Cell:
-        found = corrected_of(row, summary)
-        if found is None:
+        mean = corrected_of(row, summary)
+        if mean is None:
             return Cell("no labels", tone="muted")
-        unit = "" if found.same_unit and found.threshold is None else ", on the labels' scale"
-        return Cell(number(found.corrected.value), interval(found.corrected) + unit, "strong")
+        unit = "" if mean.same_unit and mean.threshold is None else ", on the labels' scale"
+        return Cell(number(mean.corrected.value), interval(mean.corrected) + unit, "strong")
 
     def worth(row: MetricSummary) -> Cell:
         card, why = card_of(row, summary), caution(row, summary)
@@ -371,8 +375,8 @@ def _retrievers(summary: RunSummary) -> Table:
     return table_of("Retrievers", summary.retrieval, columns, where="terminal")
 
 
-def _two_lines(found: Estimate | None) -> str:
-    return f"{number(found.value)}\n{interval(found)}" if found else ""
+def _two_lines(estimate: Estimate | None) -> str:
+    return f"{number(estimate.value)}\n{interval(estimate)}" if estimate else ""
 
 
 def _found_and_right(row: FoundAndRight, several: bool) -> list[Block]:

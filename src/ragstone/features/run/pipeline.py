@@ -132,10 +132,10 @@ def forecast_run(settings: Settings) -> Forecast:
     async def work(session: Session, forecaster: Forecaster) -> None:
         if settings.answer.sheet:
             path = settings.questions.path
-            asked = {row.id: row for row in asked_questions(settings)} if path else {}
-            given = settings.path(settings.answer.sheet)
+            questions = {row.id: row for row in asked_questions(settings)} if path else {}
+            sheet = settings.path(settings.answer.sheet)
             await hear_judging(
-                lambda: islice(join_questions(read_rows(given, Answer), asked), settings.answer.limit),
+                lambda: islice(join_questions(read_rows(sheet, Answer), questions), settings.answer.limit),
                 judges,
                 session,
                 forecaster,
@@ -181,8 +181,8 @@ def _check_built_in(settings: Settings) -> None:
     else:
         needed["[answer] model"] = settings.answer.model
         whose = "The built-in application needs documents, questions and a model"
-    for name, given in needed.items():
-        if not given:
+    for name, path in needed.items():
+        if not path:
             without = ' (without a model answers system = "extractive")' if name == "[answer] model" else ""
             raise ConfigError(
                 f"ragstone.toml: {name} is missing. {whose}{without}; for answers made elsewhere give "
@@ -217,8 +217,8 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
     """Return the rows of every stage, each written to the folder before the next stage begins."""
     questions: list[Question] = []
     if settings.questions.path:
-        found = read_rows(settings.path(settings.questions.path), Question)
-        questions = list(islice(found, settings.questions.limit))
+        rows = read_rows(settings.path(settings.questions.path), Question)
+        questions = list(islice(rows, settings.questions.limit))
         write_rows(folder / "questions.jsonl", questions, Question, force=True)
     corpus = await corpus_on(session)
     rankings: list[Ranking] = []
@@ -231,9 +231,9 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
     if settings.answer.sheet:
         made = _from_sheet(settings, {question.id: question for question in questions})
     else:
-        asked = questions[: settings.answer.limit]
+        answered = questions[: settings.answer.limit]
         made = answer_rows(
-            asked,
+            answered,
             rankings,
             corpus.chunks,
             session,

@@ -52,9 +52,9 @@ def tag(
 
     settings = asking.settings()
     wanted = _wanted(topics, tags, model, embedder, seed)
-    row_type, given = read_taggable(rows)
-    asking.tell_forecast(lambda: forecast_tagging(given, wanted, settings), output, free=not model)
-    tagged, summary = tag_in_session(given, wanted, settings, asking.session)
+    row_type, taggable = read_taggable(rows)
+    asking.tell_forecast(lambda: forecast_tagging(taggable, wanted, settings), output, free=not model)
+    tagged, summary = tag_in_session(taggable, wanted, settings, asking.session)
     write_rows(output, tagged, row_type, force=asking.force)
     if asking.json:
         show_json(summary)
@@ -90,7 +90,9 @@ def _tell(summary: "TaggingSummary") -> None:
     from ragstone.kernel.runs.wording import asked_line
 
     if summary.topics:
-        show(f"{len(summary.topics)} topics:", *(f"{one.n_rows:6}  {one.name}" for one in summary.topics))
+        show(
+            f"{len(summary.topics)} topics:", *(f"{topic.n_rows:6}  {topic.name}" for topic in summary.topics)
+        )
     if summary.n_without_topic:
         show(f"{summary.n_without_topic:6}  in none: they share no term with another")
     for key, counts in summary.tags.items():

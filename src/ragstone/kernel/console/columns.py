@@ -32,19 +32,19 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     names = [name for name in _OPTIONS if name not in own.parameters]
 
     @functools.wraps(command)
-    def called(**given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
-        column, worksheet = (given.pop(name, None) if name in names else None for name in _OPTIONS)
+    def called(**options: Any) -> None:  # noqa: ANN401 - whatever the command's options are
+        column, worksheet = (options.pop(name, None) if name in names else None for name in _OPTIONS)
         if not column and worksheet is None:
-            command(**given)
+            command(**options)
             return
         from ragstone.kernel.tables.columns import CHOICE, ColumnChoice
 
         choice = ColumnChoice(columns=_parsed(column or ()), worksheet=worksheet, lenient=True)
         if column:
-            _check_found(choice, [*given.values(), *_named_in_settings(given)])
+            _check_found(choice, [*options.values(), *_named_in_settings(options)])
         before = CHOICE.set(choice)
         try:
-            command(**given)
+            command(**options)
         finally:
             CHOICE.reset(before)
 
@@ -53,7 +53,7 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
         for name, note in _OPTIONS.items()
         if name in names
     ]
-    plain = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    plain = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()]
     del called.__wrapped__  # whoever looks behind it would miss the options
     called.__signature__ = own.replace(parameters=[*plain, *more])  # type: ignore[attr-defined]
     called.__annotations__ = _OPTIONS | command.__annotations__
@@ -66,26 +66,26 @@ def _parsed(written: Iterable[str]) -> dict[str, str]:
     from ragstone.kernel.tables.names import ALIASES, fields_of
 
     known = {field for row_type in ALIASES for field in (*fields_of(row_type), *ALIASES[row_type])}
-    found: dict[str, str] = {}
-    for one in written:
-        field, equals, column = one.partition("=")
+    columns: dict[str, str] = {}
+    for text in written:
+        field, equals, column = text.partition("=")
         if not (equals and column):
-            raise ConfigError(f"--column {one}: write FIELD=COLUMN, e.g. --column answer='Model Answer'.")
+            raise ConfigError(f"--column {text}: write FIELD=COLUMN, e.g. --column answer='Model Answer'.")
         if field not in known:
-            raise ConfigError(f"--column {one}: there is no field {field!r}. {nearest(field, known)}")
-        if field in found:
-            raise ConfigError(f"--column {one}: {field} is {found[field]!r} already. Leave one out.")
-        found[field] = column
-    return found
+            raise ConfigError(f"--column {text}: there is no field {field!r}. {nearest(field, known)}")
+        if field in columns:
+            raise ConfigError(f"--column {text}: {field} is {columns[field]!r} already. Leave one out.")
+        columns[field] = column
+    return columns
 
 
-def _check_found(choice: "ColumnChoice", given: Iterable[object]) -> None:
+def _check_found(choice: "ColumnChoice", values: Iterable[object]) -> None:
     """Raise ColumnsError for a column that is in none of the files."""
     from ragstone.kernel.errors import ColumnsError, nearest
     from ragstone.kernel.tables.columns import find_column
     from ragstone.kernel.tables.reading import columns_in
 
-    there = {path: columns_in(path) for path in _files(given)}
+    there = {path: columns_in(path) for path in _files(values)}
     every = {column for columns in there.values() for column in columns}
     for field, column in choice.columns.items():
         if there and not any(find_column(column, columns) for columns in there.values()):
@@ -95,15 +95,15 @@ def _check_found(choice: "ColumnChoice", given: Iterable[object]) -> None:
             )
 
 
-def _named_in_settings(given: Mapping[str, Any]) -> Iterator[Path]:
+def _named_in_settings(options: Mapping[str, Any]) -> Iterator[Path]:
     """Yield whatever may be a path in the settings that a command reads."""
     from msgspec import to_builtins
 
     from ragstone.kernel.config import load_settings
 
-    if not {"config", "file"} & given.keys():
+    if not {"config", "file"} & options.keys():
         return
-    settings = load_settings(given.get("config") or given.get("file"))
+    settings = load_settings(options.get("config") or options.get("file"))
     left = [to_builtins(settings)]
     while left:
         match left.pop():
@@ -115,12 +115,12 @@ def _named_in_settings(given: Mapping[str, Any]) -> Iterator[Path]:
                 yield settings.path(text)
 
 
-def _files(given: Iterable[object]) -> Iterator[Path]:
+def _files(values: Iterable[object]) -> Iterator[Path]:
     """Yield the files of rows among the values of a command's parameters."""
     from ragstone.kernel.tables.formats import READERS, ending_of
 
-    for one in given:
-        if isinstance(one, list | tuple) and not hasattr(one, "_fields"):
-            yield from _files(one)
-        elif isinstance(one, str | Path) and ending_of(Path(one)) in READERS and Path(one).is_file():
-            yield Path(one)
+    for value in values:
+        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+            yield from _files(value)
+        elif isinstance(value, str | Path) and ending_of(Path(value)) in READERS and Path(value).is_file():
+            yield Path(value)

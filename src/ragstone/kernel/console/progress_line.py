@@ -64,8 +64,8 @@ def _notebook() -> Draw | None:
 
     def draw(line: str) -> None:
         nonlocal begun
-        shown = {"text/plain": line}
-        (handle.update if begun else handle.display)(shown, raw=True)
+        bundle = {"text/plain": line}
+        (handle.update if begun else handle.display)(bundle, raw=True)
         begun = True
 
     return draw

@@ -32,20 +32,20 @@ def repeatable(
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def called(**given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
+        def called(**options_given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
             from ragstone.kernel.config import load_settings
             from ragstone.kernel.tables.outputs import OUTPUTS, CommandOutputs
 
-            settings = load_settings(given.get("config"))
+            settings = load_settings(options_given.get("config"))
             notes = command.__annotations__
             outputs = CommandOutputs(
                 settings.path(".ragstone") / "outputs",
-                lambda: _record(command.__name__.strip("_"), given, notes, (*EVERYWHERE, *tables)),
+                lambda: _record(command.__name__.strip("_"), options_given, notes, (*EVERYWHERE, *tables)),
                 [_spelled(name, notes) for name in grows] + [f"[{name}]" for name in grows],
             )
             before = OUTPUTS.set(outputs)
             try:
-                command(**given)
+                command(**options_given)
             except typer.Exit:
                 _tell(outputs.note())
                 raise
@@ -64,7 +64,7 @@ def _tell(lines: list[str]) -> None:
 
 
 def _record(
-    name: str, given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collection[str]
+    name: str, options_given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collection[str]
 ) -> "CommandRecord":
     """Return what tells this command from others: its options, the files that it reads, its settings."""
     import msgspec
@@ -73,18 +73,24 @@ def _record(
     from ragstone.kernel.engine.digests import hexdigest, plain_settings
     from ragstone.kernel.tables.outputs import CommandRecord, digest_of
 
-    settings = load_settings(given.get("config"))
+    settings = load_settings(options_given.get("config"))
     plain = plain_settings(settings, others=())
-    options = {f"[{one}]": hexdigest(msgspec.json.encode(plain[one])) for one in tables}
+    options = {f"[{table}]": hexdigest(msgspec.json.encode(plain[table])) for table in tables}
     named = {"questions": settings.questions.path, "documents": settings.documents.paths}
-    for option, value in given.items():
+    for option, value in options_given.items():
         if option in NOT_COUNTED:
             continue
         if value is None and option in named:
             listed = named[option] or []
-            value = [settings.path(one) for one in ([listed] if isinstance(listed, str) else listed)]
-        files = [Path(one) for one in (value if isinstance(value, list) else [value]) if _is_file(one)]
-        content = [digest_of(one) for one in files]
+            value = [
+                settings.path(value_of) for value_of in ([listed] if isinstance(listed, str) else listed)
+            ]
+        files = [
+            Path(value_of)
+            for value_of in (value if isinstance(value, list) else [value])
+            if _is_file(value_of)
+        ]
+        content = [digest_of(file) for file in files]
         options[_spelled(option, notes)] = hexdigest(msgspec.json.encode([repr(value), content]))
     return CommandRecord(command=name, options=options)
 

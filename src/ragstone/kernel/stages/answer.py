@@ -139,10 +139,10 @@ async def _built_in(
     session: Session, *, model: str, prompt: str, system: str, sampling: Sampling
 ) -> Callable[[Given], Awaitable[Answer]]:
     ask, secret = sampled(await session.models.ask(model), sampling), session.secret()
-    told = load_prompt(session.settings.named(prompt))
+    wording = load_prompt(session.settings.named(prompt))
 
-    async def work(given: Given) -> Answer:
-        return await answer_question(given.question, given.contexts, told, ask, system=system, secret=secret)
+    async def work(row: Given) -> Answer:
+        return await answer_question(row.question, row.contexts, wording, ask, system=system, secret=secret)
 
     return work
 
@@ -150,8 +150,8 @@ async def _built_in(
 async def _quoting(
     _session: Session, *, system: str, declared: ExtractiveSystem
 ) -> Callable[[Given], Awaitable[Answer]]:
-    async def work(given: Given) -> Answer:
-        return quote_contexts(given.question, given.contexts, declared, system=system)
+    async def work(row: Given) -> Answer:
+        return quote_contexts(row.question, row.contexts, declared, system=system)
 
     return work
 

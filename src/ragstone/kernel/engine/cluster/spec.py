@@ -42,7 +42,7 @@ def stage_spec(name: str, settings: Settings, *, listening: bool = False, **argu
     return StageSpec(
         name=name,
         settings=msgspec.structs.replace(here, root=str(settings.path(".").absolute())),
-        arguments={key: msgspec.Raw(msgspec.msgpack.encode(given)) for key, given in arguments.items()},
+        arguments={key: msgspec.Raw(msgspec.msgpack.encode(argument)) for key, argument in arguments.items()},
         listening=listening,
     )
 
@@ -61,13 +61,13 @@ async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awa
     """
     module, _, attribute = spec.name.partition(":")
     work: RowWork[object, object] = getattr(import_module(module), attribute)
-    given = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
-    done = await work.build(session, **given)
+    arguments = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
+    done = await work.build(session, **arguments)
     decode = msgspec.json.Decoder(work.row).decode
 
     async def one(row: bytes) -> RowOutcome:
         with session.call_log.trace() as trace:
             out = await done(decode(row))
-        return RowOutcome(_encode(out), [_encode(one) for one in trace.exchanges()])
+        return RowOutcome(_encode(out), [_encode(exchange) for exchange in trace.exchanges()])
 
     return one
