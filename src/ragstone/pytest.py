@@ -15,7 +15,6 @@ import pytest
 if TYPE_CHECKING:
     from ragstone.features.check.checking import CheckedApplication
     from ragstone.features.compare.values import MetricComparison
-    from ragstone.kernel.config import Settings
     from ragstone.kernel.judging import MetricSummary
     from ragstone.kernel.records import Judgement, Question
     from ragstone.kernel.stages.judge import AnyJudge
@@ -153,6 +152,7 @@ def _check_mark(wanted: Wanted) -> None:
 def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "CheckedApplication":
     """Return the answers and what the judges say of them. Raises RagstoneError."""
     from ragstone.features.check.checking import check_application
+    from ragstone.kernel.config import Settings, load_settings
     from ragstone.kernel.errors import ConfigError, DataError
 
     judges = list(wanted.judges) or list(wanted.thresholds)
@@ -166,7 +166,9 @@ def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) ->
         name = getattr(system, "__qualname__", type(system).__qualname__)
         # The ledger knows a function by its file; a test is of all that the function calls, so it asks anew.
         system = functools.update_wrapper(functools.partial(system), system)
-    return check_application(questions, judges, _settings(root), system=system, model=wanted.model, name=name)
+    file = root / "ragstone.toml"
+    settings = load_settings(file) if file.is_file() else Settings(root=str(root))
+    return check_application(questions, judges, settings, system=system, model=wanted.model, name=name)
 
 
 def _questions(wanted: Wanted, root: Path) -> "list[Question]":
@@ -176,14 +178,6 @@ def _questions(wanted: Wanted, root: Path) -> "list[Question]":
     if isinstance(wanted.questions, str | Path):
         return list(read_rows(root / wanted.questions, Question))
     return parse_rows(wanted.questions, Question)
-
-
-def _settings(root: Path) -> "Settings":
-    """Return the settings in pytest's root folder, the defaults there if it has none."""
-    from ragstone.kernel.config import Settings, load_settings
-
-    file = root / "ragstone.toml"
-    return load_settings(file) if file.is_file() else Settings(root=str(root))
 
 
 def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:

@@ -11,7 +11,6 @@ from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.features.ask.asking import AskedQuestion
-    from ragstone.kernel.records import Context
 
 MOST_SHOWN = 240  # characters of a passage
 
@@ -62,7 +61,12 @@ def _show(answered: "AskedQuestion") -> None:
     else:
         show(answer.answer or f"{answer.system} gave an empty answer.")
     for number, context in enumerate(answer.contexts or (), 1):
-        show(f"\n[{number}] {_head(context)}", f"    {_beginning(context.text)}")
+        name = context.document_id or context.id or "passage"
+        score = "" if context.score is None else f" (score {context.score:.2f})"
+        line = " ".join(context.text.split())
+        show(
+            f"\n[{number}] {name}{score}", f"    {line[:MOST_SHOWN]}{' …' if len(line) > MOST_SHOWN else ''}"
+        )
     if not answer.contexts and answered.n_chunks:
         say("No passage fits the question.")
     elif not answer.contexts:
@@ -74,13 +78,3 @@ def _show(answered: "AskedQuestion") -> None:
         f"{answer.system}: {searched if answered.n_chunks else ''}{answered.answer_s:.1f} s to answer. "
         f"{asked_line(answered.calls)}"
     )
-
-
-def _head(context: "Context") -> str:
-    name = context.document_id or context.id or "passage"
-    return name if context.score is None else f"{name} (score {context.score:.2f})"
-
-
-def _beginning(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]} …"

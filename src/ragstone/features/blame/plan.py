@@ -236,15 +236,12 @@ def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
         names = [row.judge for row in scored]
         if wanted not in names:
             raise ConfigError(
-                f"[blame] judge = {wanted!r}: the run has no scores of it. {_near(wanted, names)}"
+                f"[blame] judge = {wanted!r}: the run has no scores of it. "
+                f"{nearest(wanted, list(dict.fromkeys(names)))}"
             )
         lead = scored[names.index(wanted)]
     key = (lead.judge, lead.metric, lead.model)
     return [row for row in scored if (row.judge, row.metric, row.model) == key]
-
-
-def _near(name: str, names: Sequence[str]) -> str:
-    return nearest(name, list(dict.fromkeys(names)))
 
 
 def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:

@@ -11,7 +11,6 @@ from ragstone.kernel.console.options import AsJson, Bounds
 from ragstone.kernel.console.printing import CANNOT_TELL, FAILED_GATE, say, show_found
 
 if TYPE_CHECKING:
-    from ragstone.features.compare.values import Comparison
     from ragstone.kernel.document.blocks import ReportDocument
 
 EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
@@ -97,7 +96,10 @@ def compare(
         seed=seed,
         bounds=bounds,
     )
-    _tell(comparison, output, gated=gate or margin is not None, json=json)
+    from ragstone.features.compare.words import comparison_document
+
+    document = comparison_document(comparison, gated=gate or margin is not None)
+    _show(comparison, document, output, json=json)
     if gate:
         raise typer.Exit(EXIT[comparison.gate.outcome])
 
@@ -130,12 +132,6 @@ def _tell_several(
         )
     runs_compared = compare_several(runs, metrics=metrics, seed=seed)
     _show(runs_compared, several_document(runs_compared), output, json=json)
-
-
-def _tell(comparison: "Comparison", output: Path | None, *, gated: bool, json: bool) -> None:
-    from ragstone.features.compare.words import comparison_document
-
-    _show(comparison, comparison_document(comparison, gated=gated), output, json=json)
 
 
 def _show(value: object, document: "ReportDocument", output: Path | None, *, json: bool) -> None:

@@ -53,7 +53,8 @@ def compare(
     one run compared with itself; ConfigError for a margin or an effect that is none.
     """
     a, b = _placed(a), _placed(b)
-    if _same_place(a, b) and system_a == system_b:
+    paths = [Path(run).resolve() for run in (a, b) if isinstance(run, os.PathLike | str)]
+    if len(paths) == 2 and paths[0] == paths[1] and system_a == system_b:
         raise DataError(
             f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
             "differ. Name another one; two systems of one run are compared by naming them: system_a and "
@@ -152,9 +153,3 @@ def _placed(source: Source) -> Place | Iterable[Judgement | dict[str, Any]]:
             "ragstone.read_run(FOLDER) returns."
         )
     return folder
-
-
-def _same_place(a: Source, b: Source) -> bool:
-    if not isinstance(a, os.PathLike | str) or not isinstance(b, os.PathLike | str):
-        return False
-    return Path(a).resolve() == Path(b).resolve()

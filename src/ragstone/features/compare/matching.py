@@ -143,7 +143,9 @@ def _questions(
         "with another reference": other,
     }
     problems = [
-        f"{plural(len(names), 'question')} {what}: {_few(names)}" for what, names in lines.items() if names
+        f"{plural(len(names), 'question')} {what}: {', '.join(names[:SHOWN])}{', …' * (len(names) > SHOWN)}"
+        for what, names in lines.items()
+        if names
     ]
     differing = {*reworded, *other}
     same = [name for name in common if name not in differing]
@@ -155,10 +157,6 @@ def _questions(
         )
         raise _cannot(a, b, problems, advice)
     return same, len(missing) + len(further) + len(reworded) + len(other)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
 
 
 Said = tuple[str | None, tuple[str, ...] | None]

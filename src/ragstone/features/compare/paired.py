@@ -393,7 +393,9 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
         return "failed", "the application fails on more questions than before"
     if metric.same_answers:
         return "passed", "every answer is the same as before"
-    within = margin is not None and _least_difference(metric) > -margin * _width(metric)
+    within = (
+        margin is not None and (low := metric.difference.low) is not None and low > -margin * _width(metric)
+    )
     if metric.verdict == "worse" and not within:
         beside = "" if margin is None else ", and not shown to be within the margin"
         return "failed", f"worse{beside}"
@@ -409,12 +411,6 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
     if metric.n_changed == 0:
         return "passed", "no score has changed"
     return "cannot tell", "neither better nor worse is shown" if margin is None else "it may be worse by more"
-
-
-def _least_difference(metric: MetricComparison) -> float:
-    """Return the least that the difference may be; minus infinity where nothing bounds it."""
-    low = metric.difference.low
-    return float("-inf") if low is None else low
 
 
 def _width(metric: MetricComparison) -> float:

@@ -461,7 +461,11 @@ def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
     sentences = [
         f"{row.verdict}, {test_told(row)}.",
         changed_told(row),
-        *_bound(row),
+        *(
+            []
+            if row.within is None
+            else [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
+        ),
         *_denominator(row, least),
     ]
     if row.verdict == "cannot tell":
@@ -476,12 +480,6 @@ def changed_told(row: MetricComparison) -> str:
     up, down = len(row.wrong_to_right), len(row.right_to_wrong)
     flips = f": {count(up)} from wrong to right, {count(down)} from right to wrong" if up + down else ""
     return f"{count(row.n_changed)} of {plural(row.n, 'score')} differ{flips}."
-
-
-def _bound(row: MetricComparison) -> list[str]:
-    if row.within is None:
-        return []
-    return [f"The true difference is at most {size(row.within, row)}, with 95 % confidence."]
 
 
 def _denominator(row: MetricComparison, least: float) -> list[str]:

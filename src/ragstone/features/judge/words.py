@@ -20,7 +20,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, one_line
-from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts, Unsupported
+from ragstone.kernel.judging.summary import MetricSummary, Said, TruthCounts
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
@@ -160,21 +160,18 @@ def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
             if of_steps and not lack.n_unsupported:
                 continue
             lines = blocks["Steps that are not right" if of_steps else "Statements without support"]
-            lines.append(Paragraph(f"  {judge_name(metric)}{system}: {_n_unsupported(lack)}"))
+            what, of, rest = TAKEN_FROM[lack.of].partition(" of ")
+            lines.append(
+                Paragraph(
+                    f"  {judge_name(metric)}{system}: {count(lack.n_unsupported)} of {plural(lack.n, what)}"
+                    f"{of}{rest} {LACKING[lack.of]} ({plural(lack.n_rows, 'answer')})"
+                )
+            )
             first = () if lack.of == "contexts" else lack.first
-            lines += [Paragraph(_statement(*pair), tone="muted") for pair in first]
+            for question_id, statement in first:
+                lead = f"    {_short(question_id, LONGEST_ID)}: "
+                lines.append(Paragraph(lead + _short(statement, WIDTH - len(lead)), tone="muted"))
     return [block for head, lines in blocks.items() if lines for block in (Heading(head, level=3), *lines)]
-
-
-def _n_unsupported(lack: Unsupported) -> str:
-    what, of, rest = TAKEN_FROM[lack.of].partition(" of ")
-    things = f"{plural(lack.n, what)}{of}{rest}"
-    return f"{count(lack.n_unsupported)} of {things} {LACKING[lack.of]} ({plural(lack.n_rows, 'answer')})"
-
-
-def _statement(question_id: str, statement: str) -> str:
-    lead = f"    {_short(question_id, LONGEST_ID)}: "
-    return lead + _short(statement, WIDTH - len(lead))
 
 
 def _short(text: str, length: int) -> str:

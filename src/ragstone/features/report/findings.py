@@ -55,7 +55,9 @@ def blame_part() -> BlamePart:
 
 
 def _right(summary: RunSummary) -> HeadlineFinding:
-    leads = _best_first(headlines(summary), summary)
+    places = {row.system: row.place for row in summary.systems.standings} if summary.systems else {}
+    # In the order of the leaderboard, systems that have no place there last.
+    leads = sorted(headlines(summary), key=lambda metric: places.get(metric.system, len(places) + 1))
     several = len(leads) > 1
     figures = [_mean_figure(lead, several, summary.bounds_from) for lead in leads[:SHOWN_FIGURES]]
     more = len(leads) - len(figures)
@@ -65,12 +67,6 @@ def _right(summary: RunSummary) -> HeadlineFinding:
     if not leads:
         sentences.append("No judge has judged the answers.")
     return HeadlineFinding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
-
-
-def _best_first(leads: list[MetricSummary], summary: RunSummary) -> list[MetricSummary]:
-    """Return the means in the order of the leaderboard, those of systems that have no place there last."""
-    places = {row.system: row.place for row in summary.systems.standings} if summary.systems else {}
-    return sorted(leads, key=lambda metric: places.get(metric.system, len(places) + 1))
 
 
 def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str:

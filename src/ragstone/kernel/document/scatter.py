@@ -130,7 +130,10 @@ def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: lis
     return ScatterChart(
         dots=_with_others(dots),
         x_ticks=x_ticks,
-        y_ticks=[Tick(y_of(n * step), _told(n * step, step)) for n in range(floor, ceiling + 1)],
+        y_ticks=[
+            Tick(y_of(n * step), (f"{n * step:z.1f}" if step < 1 else f"{n * step:,.0f}").replace("-", "−"))
+            for n in range(floor, ceiling + 1)
+        ],
     )
 
 
@@ -150,11 +153,6 @@ def _with_others(dots: Sequence[ScatterDot]) -> list[ScatterDot]:
     for others in numbers.values():
         others[SHOWN_OTHERS:] = ["…"] if len(others) > SHOWN_OTHERS else []
     return [msgspec.structs.replace(dot, others=", ".join(numbers.get(dot.place, []))) for dot in dots]
-
-
-def _told(value: float, step: float) -> str:
-    text = f"{value:z.1f}" if step < 1 else f"{value:,.0f}"
-    return text.replace("-", "−")
 
 
 def _powers(values: Sequence[float]) -> tuple[int, int]:
