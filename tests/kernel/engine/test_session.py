@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.support.scripts import embed_words, fail
 
+from ragstone.features.answer.answering import forecast_answering
 from ragstone.kernel.config import (
     AnswerSection,
     ChunkSection,
@@ -18,7 +19,6 @@ from ragstone.kernel.config import (
 from ragstone.kernel.engine.session import SessionOptions, open_session
 from ragstone.kernel.llm import CallFailed, Caps
 from ragstone.kernel.records import Answer, Chunk, Question
-from ragstone.kernel.stages.answer import forecast_answering
 from ragstone.kernel.stages.judge import judge_rows, load_judges
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.tables import write_rows

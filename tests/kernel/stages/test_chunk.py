@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import ragstone
+from ragstone.features.answer.answering import forecast_answering
 from ragstone.kernel.config import ChunkSection, choose
 from ragstone.kernel.records import Document
-from ragstone.kernel.stages.answer import forecast_answering
 from ragstone.kernel.stages.chunk import cut_documents
 
 DOCUMENT = Document(id="d", text="Rain falls. Rain is wet. A loan is due. The loan is paid.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.fake_openai import FakeOpenAI
 
-from ragstone.features.answer.answering import answer_to_file
+from ragstone.features.answer.answering import answer_to_file, forecast_answering
 from ragstone.features.judge.judging import forecast_judging, judge_sheet
 from ragstone.features.judge.sheet import AnswerSheet
 from ragstone.features.run.pipeline import forecast_run, run
@@ -20,7 +20,6 @@ from ragstone.kernel.config import (
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.records import Answer, Context, Document, Question
 from ragstone.kernel.stages import forecasting
-from ragstone.kernel.stages.answer import forecast_answering
 from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.tables import write_rows
 

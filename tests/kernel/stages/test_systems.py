@@ -12,7 +12,7 @@ from tests.support.fake_retriever import Answered, serving
 from tests.support.scripts import always, fail
 
 import ragstone
-from ragstone.features.answer.answering import answer_to_file
+from ragstone.features.answer.answering import answer_to_file, forecast_answering
 from ragstone.features.run.pipeline import forecast_run
 from ragstone.kernel.config import (
     AnswerSection,
@@ -32,7 +32,7 @@ from ragstone.kernel.engine.session import SessionOptions, open_session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Caps
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, RankingItem
-from ragstone.kernel.stages.answer import forecast_answering, system_rows
+from ragstone.kernel.stages.answer import system_rows
 from ragstone.kernel.systems.said import ASSUMPTION
 from ragstone.kernel.tables import read_rows, write_rows
 

@@ -22,12 +22,20 @@ from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, open_session, run_in_session
+from ragstone.kernel.engine.session import (
+    PLAIN,
+    Session,
+    SessionOptions,
+    forecast_of,
+    open_session,
+    run_in_session,
+)
 from ragstone.kernel.errors import without_frames
 from ragstone.kernel.llm import parse_caps
+from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.answer import answer_rows
+from ragstone.kernel.stages.answer import answer_rows, hear_answering
 from ragstone.kernel.stages.corpus import corpus_on
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
 from ragstone.kernel.stages.notes import kept_notes, system_notes, too_few_chunks
@@ -207,3 +215,14 @@ def answer(
         return rows
 
     return run_in_session(chosen, how, work)
+
+
+def forecast_answering(settings: Settings) -> Forecast:
+    """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
+
+    settings = with_system(settings)
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        await hear_answering(settings, session, forecaster)
+
+    return forecast_of(settings, work)

@@ -65,10 +65,9 @@ def answer(
     - `ragstone answer --questions questions.jsonl --system my_app:reply`
     - `ragstone answer --users personas.toml --system my_app:chat`
     """
-    from ragstone.features.answer.answering import answer_to_file
+    from ragstone.features.answer.answering import answer_to_file, forecast_answering
     from ragstone.features.simulate.conversations import plan_users
     from ragstone.kernel.config import choose
-    from ragstone.kernel.stages.answer import forecast_answering
     from ragstone.kernel.systems.chosen import answered_by
     from ragstone.kernel.tables.storage import absolute
 

@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.features import BLAME_PART
 from ragstone.features.agree.corrected_words import corrected_of
+from ragstone.features.report.words import rivals
 from ragstone.kernel.agreement.card import ReportCard, is_useless
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
@@ -27,7 +28,6 @@ from ragstone.kernel.runs.wording import (
     judge_name,
     measured,
     plural,
-    rivals,
     scale,
 )
 

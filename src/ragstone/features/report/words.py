@@ -64,7 +64,6 @@ from ragstone.kernel.runs.wording import (
     judge_name,
     measured,
     plural,
-    rivals,
     scale,
     statuses,
     tokens_line,
@@ -426,3 +425,9 @@ def metric_dots(metrics: Sequence[MetricSummary]) -> list[Block]:
         title = f"Means with {level(scored[0][1])} intervals, from {low:g} to {high:g}"
         charts.append(Dots(title=title, dots=dots, ends=ends or UNIT))
     return charts
+
+
+def rivals(card: ReportCard) -> str:
+    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
+    baselines = [rival for rival in (card.constant, card.no_model) if rival]
+    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in baselines)

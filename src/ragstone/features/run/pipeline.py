@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import msgspec
 from ragstone.features.report.page import write_markdown, write_report
 from ragstone.features.run.breakdown import distributions, found_and_right, means_by_tag, rank_systems
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
+from ragstone.kernel.config import AgreeSection, Settings, load_settings
 from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.manifest import check_manifest, write_manifest
@@ -20,7 +21,7 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.progress_file import told_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.judging import Judge, question_clusters, summarise
+from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
 from ragstone.kernel.judging.leaves import members_of
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
@@ -40,7 +41,6 @@ from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.judge import count_planned, judge_rows, load_judges
 from ragstone.kernel.stages.notes import (
-    correction_notes,
     duplicate_notes,
     evidence_notes,
     fitted_notes,
@@ -48,7 +48,6 @@ from ragstone.kernel.stages.notes import (
     plain_notes,
     ranking_notes,
     system_notes,
-    unranked_notes,
 )
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems.chosen import asks_built_in, searches, with_system
@@ -350,3 +349,29 @@ def _counts(rows: RunRows) -> dict[str, int]:
         "judgements": len(rows.judgements),
     }
     return {name: n for name, n in counts.items() if n}
+
+
+def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:
+    """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
+    if declared.sheet and not declared.labels:
+        return [
+            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no score "
+            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
+            "`ragstone label` chooses which."
+        ]
+    notes = [RANDOM_SAMPLE] if corrected else []
+    return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
+
+
+def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
+
+    metrics: of all systems. Empty where there are fewer than two.
+    """
+    n_systems = len({metric.system for metric in metrics})
+    if n_systems < 2:
+        return []
+    return [
+        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
+        "same question, so their means may differ because their questions do."
+    ]

@@ -128,12 +128,6 @@ def agreement(card: ReportCard) -> str:
     return f"{name} {number(estimate.value)} ({interval(estimate)})"
 
 
-def rivals(card: ReportCard) -> str:
-    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
-    baselines = [rival for rival in (card.constant, card.no_model) if rival]
-    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in baselines)
-
-
 def labelled(card: ReportCard) -> str:
     """Return what a report card rests on, and what was left out."""
     others = statuses(card.statuses)

@@ -22,10 +22,10 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
-from ragstone.kernel.engine.session import Session, forecast_of
+from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Door, Message, Prompt
-from ragstone.kernel.llm.forecast import Forecast, Forecaster
+from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.llm.prompt import sampled
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.llm.transport import Endpoint
@@ -35,7 +35,7 @@ from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems import said
-from ragstone.kernel.systems.chosen import asks_built_in, retrieve_for, system_of, with_system
+from ragstone.kernel.systems.chosen import asks_built_in, retrieve_for, system_of
 from ragstone.kernel.systems.extractive import quote_contexts
 from ragstone.kernel.systems.function import Callee, callee_of, function_prompt, load_callee, open_function
 from ragstone.kernel.systems.http import http_prompt, open_http_system
@@ -430,17 +430,6 @@ async def answer_given(
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[answer.system])
             yield answer
-
-
-def forecast_answering(settings: Settings) -> Forecast:
-    """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
-
-    settings = with_system(settings)
-
-    async def work(session: Session, forecaster: Forecaster) -> None:
-        await hear_answering(settings, session, forecaster)
-
-    return forecast_of(settings, work)
 
 
 async def hear_answering(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:

@@ -7,9 +7,11 @@ from typing import Any, cast
 
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.records import Question
+from ragstone.kernel.records import Chunk, Document, Question
 from ragstone.kernel.tables import parse_rows, read_rows
 from ragstone.kernel.tables.formats import READERS
+
+Taggable = Document | Chunk
 
 
 def judgements_of(path: Path) -> Path:
@@ -70,3 +72,12 @@ def check_lists(lists: Mapping[type, Sequence[object]]) -> None:
                 f"{name}: expected rows of type {kind.__name__}, got {other}. "
                 f"ragstone.read_rows(path, ragstone.{kind.__name__}) reads a file of them."
             )
+
+
+def read_taggable(path: Path) -> tuple[type[Taggable], list[Taggable]]:
+    """Return the rows of a file, chunks if its first row is one, else documents. Raises DataError."""
+    try:
+        next(read_rows(path, Chunk))
+    except DataError:
+        return Document, [*read_rows(path, Document)]
+    return Chunk, [*read_rows(path, Chunk)]

@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
-from ragstone.kernel.config import AgreeSection, RetrieveSection, Settings
+from ragstone.kernel.config import RetrieveSection, Settings
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
@@ -184,32 +183,6 @@ def fitted_notes(
         for fitted in identities([judge])
         for name, model in pairs
         if name == judge.name and not fitted.was_fitted_with(model)
-    ]
-
-
-def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:
-    """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
-    if declared.sheet and not declared.labels:
-        return [
-            "The labels of [agree] sheet belong to other answers: they test the judges, but correct no score "
-            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
-            "`ragstone label` chooses which."
-        ]
-    notes = [RANDOM_SAMPLE] if corrected else []
-    return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
-
-
-def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
-    """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
-
-    metrics: of all systems. Empty where there are fewer than two.
-    """
-    n_systems = len({metric.system for metric in metrics})
-    if n_systems < 2:
-        return []
-    return [
-        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
-        "same question, so their means may differ because their questions do."
     ]
 
 

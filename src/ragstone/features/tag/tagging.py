@@ -21,9 +21,7 @@ from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Status
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.tables import read_rows
-
-Taggable = Document | Chunk
+from ragstone.kernel.stages.given import Taggable
 
 
 class Tagging(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,15 +65,6 @@ class TaggingSummary(msgspec.Struct, frozen=True, kw_only=True):
     named: dict[Status, int]
     n_cut: int
     calls: Calls
-
-
-def read_taggable(path: Path) -> tuple[type[Taggable], list[Taggable]]:
-    """Return the rows of a file, chunks if its first row is one, else documents. Raises DataError."""
-    try:
-        next(read_rows(path, Chunk))
-    except DataError:
-        return Document, [*read_rows(path, Document)]
-    return Chunk, [*read_rows(path, Chunk)]
 
 
 @takes_rows(rows=(Document, Chunk))

@@ -5,11 +5,11 @@ import pytest
 from tests.support.scripts import always, fail, nonce_in, prompt_of, say
 
 import ragstone
+from ragstone.features.tag.tagging import Tagging, forecast_tagging, tag
 from ragstone.kernel.corpus.model_tags import merge_spellings
 from ragstone.kernel.corpus.tags import Tag
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Chunk, Document
-from ragstone.kernel.stages.tag import Tagging, forecast_tagging, tag
 
 CROP = Tag("crop", {"maize": ("maize", "corn"), "wheat": ("wheat",)})
 REGION = Tag("region", None)
