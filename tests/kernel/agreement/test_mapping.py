@@ -8,13 +8,13 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.label_rows import judgement, label
 
-from ragstone.features.improve.command import score_scale
+from ragstone.features.improve.develop_command import score_scale
+from ragstone.features.improve.draft_forms import HowToRun, scale_of
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.mapping import mapping_of, parse_mapping, place_labels, read_mapping
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import read_rows
-from ragstone.workbench.develop_pages import HowToRun, scale_of
 
 READ = [
     (["0=0,1=100"], {}, {0: 0, 1: 100}),

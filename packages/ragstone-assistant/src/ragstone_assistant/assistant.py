@@ -15,7 +15,7 @@ from ragstone.kernel.corpus.tags import Tag, load_tags
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.gathering import Gathered
 from ragstone.kernel.engine.session import Session, open_session
-from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError, nearest
+from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError, checks_arguments, nearest
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Turn
@@ -68,6 +68,7 @@ EMBEDDED = "llamacpp/smollm2-135m"
 
 
 @contextlib.asynccontextmanager
+@checks_arguments
 async def open_assistant(
     settings: Settings | None = None,
     session: Session | None = None,
@@ -240,9 +241,9 @@ def _answer_from(search: Search, answering: Answering, k: int, time_limit_s: flo
             text = phrase("documents_unavailable", spoken)
             emit(TextPiece(text))
             return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
-        said = await answer_from(question, passages, spoken, answering, emit, deadline)
-        tags = dict(filters) | question_tags(spoken, passages) | said.tags
-        return msgspec.structs.replace(said, tags=tags)
+        outcome = await answer_from(question, passages, spoken, answering, emit, deadline)
+        tags = dict(filters) | question_tags(spoken, passages) | outcome.tags
+        return msgspec.structs.replace(outcome, tags=tags)
 
     return answer
 

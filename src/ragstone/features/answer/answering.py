@@ -30,7 +30,7 @@ from ragstone.kernel.engine.session import (
     open_session,
     run_in_session,
 )
-from ragstone.kernel.errors import without_frames
+from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
@@ -165,7 +165,7 @@ def converse_to_file(
     )
 
 
-@without_frames()
+@checks_arguments
 def answer(
     questions: Iterable[Question | dict[str, Any] | str],
     rankings: Sequence[Ranking] = (),

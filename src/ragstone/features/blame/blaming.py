@@ -16,6 +16,7 @@ from ragstone.kernel.document.numbers import number
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
+from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.judging import MetricSummary, question_clusters
 from ragstone.kernel.judging.trajectory import EXPECTED_STEPS
 from ragstone.kernel.llm import parse_caps
@@ -172,8 +173,9 @@ class Blamed(msgspec.Struct, frozen=True, kw_only=True):
     judgements: list[Judgement]
 
 
+@checks_arguments
 def blame(
-    run: "os.PathLike[str] | str",
+    run: os.PathLike[str] | str,
     *,
     model: str | None = None,
     judge: str | None = None,

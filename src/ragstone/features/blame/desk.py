@@ -11,13 +11,12 @@ from ragstone.features.blame.points import CountedPoint, Points
 from ragstone.features.blame.steps import AgentSteps, has_figures, read_steps, results_of, telling_result
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import found_relevant, is_right
 from ragstone.kernel.stages.answer import answer_given
 from ragstone.kernel.stages.judge import judge_context, judge_rows
-from ragstone.kernel.systems.conditions import gold_contexts
+from ragstone.kernel.systems.rag import gold_contexts
 from ragstone.kernel.systems.rows import with_columns
 
 CLOSED_BOOK = (
@@ -61,7 +60,7 @@ class BlameCoordinator:
 
         What the run's judgements say is not asked again. model: in place of that of `[judge]`.
         """
-        asks = model_name(judge, model or self.plan.settings.judge.model or NO_MODEL)
+        asks = judge.model_name(model or self.plan.settings.judge.model or NO_MODEL)
         known = {
             (row.question_id, row.system): row
             for row in self.plan.run.judgements

@@ -23,7 +23,6 @@ from ragstone.kernel.errors import ConfigError, DataError, explaining, nearest, 
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.fields import JOINT_SUFFIX, JudgeFields
-from ragstone.kernel.judging.leaves import model_name
 from ragstone.kernel.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.headlines import headlines
@@ -119,7 +118,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     second, labels = _second(settings, leads[0])
     second_model = settings.blame.second_model or of_run.judge.model
     if second is not None:
-        _check_second(second, model_name(second, second_model or NO_MODEL), judge, leads[0])
+        _check_second(second, second.model_name(second_model or NO_MODEL), judge, leads[0])
     return BlamePlan(
         run=run,
         settings=of_run,
@@ -254,7 +253,7 @@ def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:
         judge = next((name_of for name_of in judges if name_of.name == name), None) or load_judge(name)
     if judge.best == "lowest":
         raise ConfigError(f"{name}: its lowest score is the good one. Name another judge as [blame] judge.")
-    asks = model_name(judge, settings.judge.model or NO_MODEL)
+    asks = judge.model_name(settings.judge.model or NO_MODEL)
     if judge.prompt_version != lead.prompt_version:
         raise ConfigError(
             f"{name}: the run was judged by version {lead.prompt_version}, today it is "

@@ -128,21 +128,13 @@ def _cluster(settings: Settings) -> Check:
 
 
 def _answers(model: str, settings: Settings) -> Check:
-    """Find out what the model does, past the ledger's memory of it, and keep that."""
+    """Find out what the model does."""
     from ragstone.kernel.engine.local import run_sync
     from ragstone.kernel.errors import RagstoneError
-    from ragstone.kernel.llm import open_door
-    from ragstone.kernel.llm.catalogue import ModelProbe, keep_probe, probe_model
-    from ragstone.kernel.llm.response_store import MemoryLedger
-
-    async def ask() -> ModelProbe:
-        async with open_door(model, settings, MemoryLedger()) as door:
-            probe = await probe_model(model, door, settings)
-            keep_probe(settings.path(".ragstone"), door.endpoint.identity, probe)
-            return probe
+    from ragstone.kernel.llm.catalogue import probe_model
 
     try:
-        probe = run_sync(ask())
+        probe = run_sync(probe_model(model, settings))
     except RagstoneError as mistake:
         return Check(model, False, str(mistake), needed=True)
     return Check(model, True, f"answered in {probe.latency_s:.1f} s; {probe.findings}", needed=True)

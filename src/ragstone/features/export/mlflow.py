@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, explaining, optional_package
+from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.statistics import Estimate
@@ -56,6 +56,7 @@ class Tracked(msgspec.Struct, frozen=True, kw_only=True):
     n_metrics: int
 
 
+@checks_arguments
 def log_to_mlflow(
     run: FinishedRun, *, tracking_uri: str | None = None, experiment: str | None = None
 ) -> Tracked:

@@ -24,11 +24,10 @@ from ragstone.kernel.engine.session import (
     open_session,
     run_in_session,
 )
-from ragstone.kernel.errors import DataError, without_frames
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, Tally
 from ragstone.kernel.judging.conversation import TURN, every_reply
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
-from ragstone.kernel.judging.leaves import asks_default, members_of, read_no_answer
+from ragstone.kernel.judging.fields import JOINT_SUFFIX, members_of, read_no_answer
 from ragstone.kernel.judging.savings import CascadeTally
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
@@ -37,10 +36,11 @@ from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import AnyJudge, count_planned, judge_rows, load_judges
 from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, masking_notes
 from ragstone.kernel.tables import Rows, check_output, keep_sources, parse_rows, read_rows
+from ragstone.kernel.tables.columns import PASSAGE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.interchange.recognise import is_trace
 from ragstone.kernel.tables.names import accepted_names
-from ragstone.kernel.tables.proposals import PASSAGE, could_hold
+from ragstone.kernel.tables.proposals import could_hold
 from ragstone.kernel.tables.reading import columns_in
 from ragstone.kernel.tables.storage import Place, is_shards, local_path, url_of
 
@@ -224,7 +224,7 @@ def judges_again(output: str, answers: Iterable[Answer], judges: Sequence[Judge]
         judge = by_name.get(row.judge.removesuffix(JOINT_SUFFIX))
         if judge is None:
             why = f"it holds judgements by {row.judge} too. Add --judge {row.judge}: nothing is asked twice"
-        elif row.model not in (NO_MODEL, settings.judge.model) and asks_default(judge):
+        elif row.model not in (NO_MODEL, settings.judge.model) and judge.asks_default:
             why = f"its judgements by {row.judge} were made with {row.model}. Add --model {row.model}"
         elif (row.question_id, row.system) not in answered:
             why = f"it holds judgements of answers that are not in the sheet, such as {row.question_id!r}"
@@ -236,7 +236,7 @@ def judges_again(output: str, answers: Iterable[Answer], judges: Sequence[Judge]
     return True
 
 
-@without_frames()
+@checks_arguments
 def judge(
     answers: Iterable[Answer | dict[str, Any]],
     *,

@@ -1,11 +1,12 @@
 """A summary -> the three answers that a reader looks for first, in words and numbers."""
 
 from importlib import import_module
+from shlex import quote
 from typing import cast
 
 import msgspec
 
-from ragstone.features import BLAME_PART
+from ragstone.features import PARTS
 from ragstone.features.agree.corrected_words import corrected_of
 from ragstone.features.report.words import rivals
 from ragstone.kernel.agreement.card import ReportCard, is_useless
@@ -41,7 +42,8 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
 
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
-    wrong = (blamed and blame_part().finding(blamed)) or _blame(summary)
+    part = blame_part() if blamed else None
+    wrong = (part.finding(blamed) if part and blamed else None) or _blame(summary)
     parts = [_right(summary), wrong, _trust(summary)]
     return [
         msgspec.structs.replace(part, anchor=anchor, link=link)
@@ -49,9 +51,9 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[He
     ]
 
 
-def blame_part() -> BlamePart:
-    """Return what the feature `blame` shows of a run; only runs that it has seen load it."""
-    return cast(BlamePart, import_module(BLAME_PART))
+def blame_part() -> BlamePart | None:
+    """Return what the feature `blame` shows of a run, None without it; only runs that it has seen load it."""
+    return cast(BlamePart, import_module(PARTS["blame"])) if "blame" in PARTS else None
 
 
 def _right(summary: RunSummary) -> HeadlineFinding:
@@ -184,7 +186,8 @@ def _not_measured(summary: RunSummary) -> str:
     """Return why there is no report card, and how to get one."""
     if all(metric.model == NO_MODEL for metric in summary.metrics):
         return "No language model judged, and the baselines were not compared with people."
+    folder = f"runs/{summary.name}/" if summary.counts.keys() - {"judgements"} else ""  # of a file alone
+    file = quote(f"{folder}judgements.jsonl")
     return (
-        "There are no labels by people. Label some answers, then run `ragstone agree judgements.jsonl "
-        "labels.jsonl`."
+        f"There are no labels by people. Label some answers, then run `ragstone agree {file} labels.jsonl`."
     )

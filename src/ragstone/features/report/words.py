@@ -112,6 +112,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
     more = [f"{plural(n_more, 'further note')} in report.html."] if n_more else []
     models = "; ".join(f"{role}: {model}" for role, model in summary.models.items())
     line = f"Calls: {calls_line(summary.calls)}. Cost: {cost(summary.calls)}."
+    part = blame_part() if blamed else None
     return ReportDocument(
         title=summary.name,
         kind="report",
@@ -132,7 +133,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
                     Paragraph(f"{measured(row)}."),
                 )
             ),
-            *(blame_part().brief_blocks(blamed) if blamed else []),
+            *(part.brief_blocks(blamed) if blamed and part else []),
             Notes([*notes, *more]),
             Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", line]))),
             Paragraph(
@@ -149,6 +150,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
     head = _interval_head(summary)
     causes = [row for rows in run.causes.values() for row in rows] if run else []
     measured_blame = bool(summary.retrieval or summary.blame)
+    part = blame_part() if run and run.blamed else None
     return [
         Findings(findings=[right, blame, trust]),
         Notes([*summary.notes, *([cut_note] if cut_note else [])]),
@@ -156,7 +158,7 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
         *_scores(summary, head),
         Paragraph(" ".join(told(right)), where="terminal"),
         Heading(blame.question, anchor="blame"),
-        *(blame_part().blocks(run.blamed, causes) if run and run.blamed else []),
+        *(part.blocks(run.blamed, causes) if run and run.blamed and part else []),
         *([_retrievers(summary)] if summary.retrieval else []),
         *(SurfacePart(retrieval_blocks(row, head), where="page") for row in summary.retrieval),
         *(block for row in summary.blame for block in _found_and_right(row, len(summary.blame) > 1)),
@@ -173,7 +175,7 @@ def _certified(run: Run) -> list[Block]:
     """Return what the certificate of the run's questions says, on a page; nothing where there is none."""
     if not run.certified:
         return []
-    from ragstone.features.build.certificate import (
+    from ragstone.features.build.certificate.page import (
         certified_blocks,  # few runs have one, and it brings a room along
     )
 

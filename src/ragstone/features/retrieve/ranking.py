@@ -22,7 +22,7 @@ from ragstone.kernel.engine.session import (
     open_session,
     run_in_session,
 )
-from ragstone.kernel.errors import DataError, without_frames
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
@@ -257,7 +257,7 @@ def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forec
     return forecast_of(settings, work)
 
 
-@without_frames()
+@checks_arguments
 def retrieve(
     questions: Iterable[Question | dict[str, Any] | str],
     chunks: Sequence[Chunk],

@@ -20,9 +20,9 @@ from ragstone.kernel.engine.output import make_folder, write_stream
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.progress_file import told_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
-from ragstone.kernel.judging.leaves import members_of
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.llm import parse_caps
@@ -68,6 +68,7 @@ class RunRows(msgspec.Struct, frozen=True, kw_only=True):
     from_ledger: Counter[str]
 
 
+@checks_arguments
 def run(
     settings: Settings | Path | str,
     *,
@@ -295,7 +296,13 @@ def _summarise(
         corrected=corrected,
         calls=calls,
         notes=[
-            *plain_notes(metrics, cards, rows.corpus.skipped, missing),
+            *plain_notes(
+                metrics,
+                cards,
+                rows.corpus.skipped,
+                missing,
+                judgements=f"runs/{settings.run.name}/judgements.jsonl",
+            ),
             *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
             *evidence_notes(placed),

@@ -2,14 +2,11 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from ragstone.kernel.tables.columns import ColumnChoice
 
 Column = Annotated[
     list[str] | None,
@@ -37,16 +34,12 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
         if not column and worksheet is None:
             command(**options)
             return
-        from ragstone.kernel.tables.columns import CHOICE, ColumnChoice
+        from ragstone.kernel.tables.command_line import columns_chosen
 
-        choice = ColumnChoice(columns=_parsed(column or ()), worksheet=worksheet, lenient=True)
-        if column:
-            _check_found(choice, [*options.values(), *_named_in_settings(options)])
-        before = CHOICE.set(choice)
-        try:
+        with columns_chosen(
+            column or (), worksheet, lambda: [*options.values(), *_named_in_settings(options)]
+        ):
             command(**options)
-        finally:
-            CHOICE.reset(before)
 
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=note)
@@ -58,41 +51,6 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = own.replace(parameters=[*plain, *more])  # type: ignore[attr-defined]
     called.__annotations__ = _OPTIONS | command.__annotations__
     return called
-
-
-def _parsed(written: Iterable[str]) -> dict[str, str]:
-    """Return field -> column. Raises ConfigError."""
-    from ragstone.kernel.errors import ConfigError, nearest
-    from ragstone.kernel.tables.names import ALIASES, fields_of
-
-    known = {field for row_type in ALIASES for field in (*fields_of(row_type), *ALIASES[row_type])}
-    columns: dict[str, str] = {}
-    for text in written:
-        field, equals, column = text.partition("=")
-        if not (equals and column):
-            raise ConfigError(f"--column {text}: write FIELD=COLUMN, e.g. --column answer='Model Answer'.")
-        if field not in known:
-            raise ConfigError(f"--column {text}: there is no field {field!r}. {nearest(field, known)}")
-        if field in columns:
-            raise ConfigError(f"--column {text}: {field} is {columns[field]!r} already. Leave one out.")
-        columns[field] = column
-    return columns
-
-
-def _check_found(choice: "ColumnChoice", values: Iterable[object]) -> None:
-    """Raise ColumnsError for a column that is in none of the files."""
-    from ragstone.kernel.errors import ColumnsError, nearest
-    from ragstone.kernel.tables.columns import find_column
-    from ragstone.kernel.tables.reading import columns_in
-
-    there = {path: columns_in(path) for path in _files(values)}
-    every = {column for columns in there.values() for column in columns}
-    for field, column in choice.columns.items():
-        if there and not any(find_column(column, columns) for columns in there.values()):
-            places = ", ".join(map(str, there))
-            raise ColumnsError(
-                f"--column {field}={column}: no such column in {places}. {nearest(column, every)}"
-            )
 
 
 def _named_in_settings(options: Mapping[str, Any]) -> Iterator[Path]:
@@ -113,14 +71,3 @@ def _named_in_settings(options: Mapping[str, Any]) -> Iterator[Path]:
                 left += values
             case str(text) if text:
                 yield settings.path(text)
-
-
-def _files(values: Iterable[object]) -> Iterator[Path]:
-    """Yield the files of rows among the values of a command's parameters."""
-    from ragstone.kernel.tables.formats import READERS, ending_of
-
-    for value in values:
-        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-            yield from _files(value)
-        elif isinstance(value, str | Path) and ending_of(Path(value)) in READERS and Path(value).is_file():
-            yield Path(value)

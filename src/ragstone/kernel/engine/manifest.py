@@ -10,7 +10,6 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.digests import digest_of, hexdigest, plain_settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.leaves import identities
 from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.systems.chosen import asks_built_in
 from ragstone.kernel.systems.prompting import load_prompt
@@ -54,7 +53,9 @@ def write_manifest(
         "settings": plain_settings(settings),
         "models": models,
         "judges": {
-            judge.name: {"version": judge.version, "digest": digest_of(judge)} for judge in identities(judges)
+            judge.name: {"version": judge.version, "digest": digest_of(judge)}
+            for whole in judges
+            for judge in whole.identities()
         },
         "files": {file.name: hexdigest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
     }

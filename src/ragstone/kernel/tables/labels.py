@@ -40,7 +40,7 @@ The metrics of shipped judges that people label, and others; None where a name s
 STATEMENTS = "true_false"
 """The kind of a question that is a statement, and the metric of its truth, which `build facts` writes."""
 
-SCORE_UNIT, PERCENT = "score_unit", "%"
+_SCORE_UNIT, _PERCENT = "score_unit", "%"
 """What a label's metadata say of a score that was written in percent, which is a share of any scale."""
 
 MEANT: dict[str, str] = {
@@ -87,8 +87,13 @@ def note_unit(row: dict[str, Any], raw: Mapping[str, Any], plan: ColumnPlan) -> 
     """Keep that a score was written in percent."""
     written = (raw.get(column) for column in plan.fields.get("score", ()))
     first = next((value for value in written if not is_absent(value)), None)
-    if isinstance(first, str) and first.rstrip().endswith(PERCENT):
-        row["metadata"] = {**row.get("metadata", {}), SCORE_UNIT: PERCENT}
+    if isinstance(first, str) and first.rstrip().endswith(_PERCENT):
+        row["metadata"] = {**row.get("metadata", {}), _SCORE_UNIT: _PERCENT}
+
+
+def is_in_percent(label: Label) -> bool:
+    """Say whether a label's score was written in percent, as note_unit keeps it."""
+    return (label.metadata or {}).get(_SCORE_UNIT) == _PERCENT
 
 
 def check_people(where: str, raw: Mapping[str, Any]) -> None:

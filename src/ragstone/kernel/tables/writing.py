@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, explaining, optional_package
+from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
 from ragstone.kernel.records import Row, Usage
 from ragstone.kernel.tables.cells import open_table
 from ragstone.kernel.tables.journal import held
@@ -81,9 +81,9 @@ def keep_sources(outputs: Iterable[Place], sources: Iterable[Place]) -> None:
             )
 
 
-def _place(place: Place) -> str:
+def _place(location: Place) -> str:
     """Return one name for a place, however it is written."""
-    return absolute(place).rstrip("/") if url_of(place) else str(local_path(place).resolve())
+    return absolute(location).rstrip("/") if url_of(location) else str(local_path(location).resolve())
 
 
 def check_place(path: Path, force: bool) -> Path:
@@ -151,6 +151,7 @@ def _open_url(url: str, path: Path, row_type: type) -> Iterator[Write]:
         put_whole(whole, url)
 
 
+@checks_arguments
 def write_rows(
     path: Place, rows: Iterable[Row], row_type: type, *, force: bool = False, made_from: str = ""
 ) -> int:
@@ -257,9 +258,9 @@ class RowsBefore:
             "that had failed and now succeeded": self._n_mended,
             "failed again": self._n_failed,
         }
-        told = [f"{_rows(n)} {what}" for what, n in counts.items() if n]
-        if self._outputs is not None and told:
-            self._outputs.tell(self._path, ", ".join(told))
+        clauses = [f"{_rows(n)} {what}" for what, n in counts.items() if n]
+        if self._outputs is not None and clauses:
+            self._outputs.tell(self._path, ", ".join(clauses))
 
 
 def _rows(n: int) -> str:
