@@ -40,7 +40,7 @@ from ragstone.kernel.errors import ConfigError, nearest, takes_rows
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document
-from ragstone.kernel.stages.tag import Taggable
+from ragstone.kernel.stages.given import Taggable
 
 
 async def build_fact_rows(rows: Sequence[Taggable], session: Session, steps: BuildSteps = STEPS) -> Built:
