@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,7 +34,9 @@ def judge_text(judge: JudgeFields, folder: Path) -> str:
     lines = _table(named | {"kind": judge.kind} | own)
     for key, values in long.items():
         if values:
-            lines += [LONG[key], f"{key} = [", *_rows(values), "]"]
+            rows = [values[at : at + IN_A_ROW] for at in range(0, len(values), IN_A_ROW)]
+            rows = ["  " + " ".join(f"{_toml(value)}," for value in row) for row in rows]
+            lines += [LONG[key], f"{key} = [", *rows, "]"]
     for key, table in tables.items():
         for entry in table if isinstance(table, list) else [table]:
             lines += ["", f"[[{key}]]" if isinstance(table, list) else f"[{key}]", *_table(entry)]
@@ -44,13 +46,6 @@ def judge_text(judge: JudgeFields, folder: Path) -> str:
         keys = msgspec.to_builtins(msgspec.structs.replace(member, judge=name, loaded=msgspec.UNSET))
         lines += ["", "[[members]]", *_table(keys)]
     return "\n".join(lines) + "\n"
-
-
-def _rows(values: Sequence[object]) -> list[str]:
-    return [
-        "  " + " ".join(f"{_toml(value)}," for value in values[at : at + IN_A_ROW])
-        for at in range(0, len(values), IN_A_ROW)
-    ]
 
 
 def _usual(field: msgspec.structs.FieldInfo) -> object:
