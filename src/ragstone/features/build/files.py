@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.candidate import REASONS, Candidate
+from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question
@@ -94,10 +94,14 @@ def write_build(
     each of them.
     """
     output = Path(output)
-    parts: dict[Path, list[Question]] = {
-        output: list(accepted),
-        part_path(output, "all"): [row_of(candidate) for candidate in candidates],
-    }
+    every = []  # a lost one says so in `metadata.lost`
+    for candidate in candidates:
+        row = candidate.question
+        if candidate.loss is not None:
+            metadata = {**(row.metadata or {}), "lost": candidate.loss.note()}
+            row = msgspec.structs.replace(row, metadata=metadata)
+        every.append(row)
+    parts: dict[Path, list[Question]] = {output: list(accepted), part_path(output, "all"): every}
     for side in SIDES if split is not None else ():
         parts[part_path(output, side)] = [row for row in accepted if (split or {})[row.id] == side]
     with contextlib.ExitStack() as stack:
@@ -111,12 +115,3 @@ def write_build(
     return list(parts)
 
 
-def row_of(candidate: Candidate) -> Question:
-    """Return a candidate's question; of a lost one with `metadata.lost`: {step, reason, detail}."""
-    question, loss = candidate.question, candidate.loss
-    if loss is None:
-        return question
-    lost = {"step": REASONS[loss.reason][0], "reason": loss.reason}
-    if loss.detail is not None:
-        lost["detail"] = loss.detail
-    return msgspec.structs.replace(question, metadata={**(question.metadata or {}), "lost": lost})
