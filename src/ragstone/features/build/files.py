@@ -94,14 +94,10 @@ def write_build(
     each of them.
     """
     output = Path(output)
-    every = []  # a lost one says so in `metadata.lost`
-    for candidate in candidates:
-        row = candidate.question
-        if candidate.loss is not None:
-            metadata = {**(row.metadata or {}), "lost": candidate.loss.note()}
-            row = msgspec.structs.replace(row, metadata=metadata)
-        every.append(row)
-    parts: dict[Path, list[Question]] = {output: list(accepted), part_path(output, "all"): every}
+    parts: dict[Path, list[Question]] = {
+        output: list(accepted),
+        part_path(output, "all"): [row_of(candidate) for candidate in candidates],
+    }
     for side in SIDES if split is not None else ():
         parts[part_path(output, side)] = [row for row in accepted if (split or {})[row.id] == side]
     with contextlib.ExitStack() as stack:
@@ -115,3 +111,9 @@ def write_build(
     return list(parts)
 
 
+def row_of(candidate: Candidate) -> Question:
+    """Return a candidate's question; of a lost one with `metadata.lost`."""
+    question, loss = candidate.question, candidate.loss
+    if loss is None:
+        return question
+    return msgspec.structs.replace(question, metadata={**(question.metadata or {}), "lost": loss.note()})
