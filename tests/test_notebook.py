@@ -11,7 +11,7 @@ import pytest
 from msgspec import inspect
 from tests.features.agree.test_corrected_words import mean
 from tests.features.bench.judges.test_words import bench as judge_bench
-from tests.features.bench.retrievers.test_language_words import study
+from tests.features.bench.languages.test_words import study
 from tests.features.bench.retrievers.test_words import bench
 from tests.features.build.certificate.test_page import evil_build
 from tests.support import tiny_run as tiny

@@ -16,11 +16,11 @@ from .features.bench.answerers.grid import bench_answerers as bench_answerers
 from .features.bench.answerers.words import AnswerBenchSummary as AnswerBenchSummary
 from .features.bench.judges.grid import bench_judges as bench_judges
 from .features.bench.judges.words import JudgeBenchSummary as JudgeBenchSummary
+from .features.bench.languages.study import bench_languages as bench_languages
+from .features.bench.languages.words import StudySummary as StudySummary
 from .features.bench.retrievers.grid import bench_retrievers as bench_retrievers
-from .features.bench.retrievers.language_words import StudySummary as StudySummary
 from .features.bench.retrievers.paired import best_and_indistinguishable as best_and_indistinguishable
 from .features.bench.retrievers.paired import compare_rankings as compare_rankings
-from .features.bench.retrievers.study import bench_languages as bench_languages
 from .features.bench.retrievers.words import BenchSummary as BenchSummary
 from .features.bench.suite.judging import judge_suite as judge_suite
 from .features.blame.blaming import blame as blame

@@ -214,7 +214,7 @@ UNTRIED: dict[str, str] = {
     "kernel.dataset.logs.reading:_ending": SETTING,
     "kernel.dataset.repeats:tokens_of": COMPARED,
     "kernel.dataset.repeats:content_of": COMPARED,
-    "features.bench.folder:slug": NAME,
+    "features.bench.running:slug": NAME,
     "kernel.files.decoding:_line_by_line": COMPARED,
     "kernel.files.decoding:_utf8_share": COMPARED,
     "kernel.files.xlsx:_kind_of_code": SETTING,

@@ -17,7 +17,7 @@ from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.tables.interchange.conversations import turns_of
 from ragstone.kernel.tables.interchange.marks import messages_in
-from ragstone.kernel.tables.names import CONVERSATIONS
+from ragstone.kernel.tables.names import LOG_NAMES
 
 MOST_GROUPED = 2000  # conversations of the log whose topics are looked at, evenly spaced
 FEWEST_COMPARED = 5  # conversations of either side: fewer are not said to differ
@@ -104,7 +104,7 @@ def spoken_in(log: Source) -> tuple[list[Spoken], int]:
     for at, (_place, raw) in enumerate(rows_of(log)):
         turns = [] if isinstance(raw, str) else _user_turns(raw)
         n_unread += not turns
-        key = None if isinstance(raw, str) else first_of(raw, CONVERSATIONS)
+        key = None if isinstance(raw, str) else first_of(raw, LOG_NAMES.conversations)
         if turns:
             threads[at if key is None else str(key)] += turns
     return list(threads.values()), n_unread

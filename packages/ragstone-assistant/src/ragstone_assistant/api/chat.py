@@ -26,7 +26,7 @@ from ragstone_assistant.api.bodies import (
 )
 from ragstone_assistant.api.history import Summary, new_id
 from ragstone_assistant.api.replying import PendingExchange, begin, reply, sse, unless_gone
-from ragstone_assistant.api.state import AppState, WithState, end_with, owner_of
+from ragstone_assistant.api.state import ChatState, WithState, end_with, owner_of
 from ragstone_assistant.conversation import Asked, silent
 
 MOST_TURNS = 200
@@ -103,7 +103,7 @@ async def model_card(model: FromPath[str]) -> ModelCard:
     return ModelCard()
 
 
-async def _exchange(request: AnyRequest, body: ChatRequest, app_state: AppState) -> PendingExchange:
+async def _exchange(request: AnyRequest, body: ChatRequest, app_state: ChatState) -> PendingExchange:
     """Return the exchange that a request asks for. Raises RefusedRequest."""
     _check_model(body.model)
     turns = [
@@ -132,7 +132,7 @@ async def _exchange(request: AnyRequest, body: ChatRequest, app_state: AppState)
     )
 
 
-async def _earlier(app_state: AppState, conversation_id: str, owner: str | None) -> list[Turn]:
+async def _earlier(app_state: ChatState, conversation_id: str, owner: str | None) -> list[Turn]:
     turns = await app_state.conversations.turns(conversation_id, owner)
     if turns is None:
         raise RefusedRequest(404, "there is no such conversation: begin one without conversation_id")
@@ -141,7 +141,7 @@ async def _earlier(app_state: AppState, conversation_id: str, owner: str | None)
     return [Turn(turn.role, turn.text) for turn in turns]
 
 
-def check_question(question: str, app_state: AppState) -> None:
+def check_question(question: str, app_state: ChatState) -> None:
     """Check that a question says something and is not too long. Raises RefusedRequest."""
     if not question.strip():
         raise RefusedRequest(422, "the question is empty")

@@ -14,8 +14,8 @@ from ragstone.kernel.tables.names import (
     ANSWER_NAMES,
     CONTEXT_NAMES,
     LOG_ID,
+    LOG_NAMES,
     QUESTION_NAMES,
-    TIMES,
     accepted_names,
 )
 
@@ -75,7 +75,7 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
     systems = accepted_names(Answer, "system")
     tags = {name: first_of(raw, (name, f"tags.{name}")) for name in columns.tags}  # rows of ours carry tags
     if MONTH in tags and tags[MONTH] is None:
-        when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
+        when = seconds_of(first_of(raw, LOG_NAMES.times if columns.time is None else (columns.time,)))
         tags[MONTH] = None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
     return LoggedExchange(
         question=question,
