@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 import ragstone
+from ragstone.features.improve.thresholds import fit_cut
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.citation_marks import cited_statements
-from ragstone.kernel.judging.fitting import fit_cut
 from ragstone.kernel.judging.steps import unused_in
 from ragstone.kernel.records import Answer, Context, Judgement, Step, Verdict
 from ragstone.kernel.statistics import (

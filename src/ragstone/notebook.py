@@ -187,12 +187,12 @@ DOCUMENTS = {
     "AttackSummary": "features.attack.words:attack_document",
     "BenchSummary": "features.bench.retrievers.words:bench_document",
     "BlameSummary": "features.blame.words:blame_document",
-    "Certificate": "features.build.certificate:certificate_document",
+    "Certificate": "features.build.certificate.page:certificate_document",
     "Comparison": "features.compare.words:comparison_document",
     "JudgeBenchSummary": "features.bench.judges.words:judge_bench_document",
     "RetrievalSummary": "features.retrieve.words:retrieval_document",
     "RunSummary": "features.report.words:run_document",
-    "StudySummary": "features.bench.retrievers.language_words:study_document",
+    "StudySummary": "features.bench.languages.words:study_document",
     "SuiteSummary": "features.bench.suite.words:suite_document",
 }
 """Name of a summary's type -> the document that a terminal shows of it. No feature is imported before."""

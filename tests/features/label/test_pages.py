@@ -5,9 +5,9 @@ import io
 
 import msgspec
 import pytest
-from tests.support.golden import sentence_in
 from tests.support.labelled_runs import HOSTILE, RATIONALE, SYSTEMS, write_run
 from tests.support.served_project import project
+from tests.support.texts import element
 from tests.support.workbench import peopled
 
 from ragstone.features.label.queue import read_queue
@@ -189,7 +189,7 @@ def test_a_label_that_arrives_after_somebody_else_has_logged_in_is_not_theirs(ru
     made(olga)
     reply = mark(olga, 0, annotator="ann", score=1)
     assert reply.status_code == 409
-    says(sentence_in(reply.json()["detail"], "ann labelled"))
+    says(reply.json()["detail"])
     assert labels_of(run) == []
 
 
@@ -262,9 +262,9 @@ def test_the_form_offers_what_the_run_was_judged_for(run, people, olga):
 def test_instructions_and_a_scale_of_numbers(run, people, olga, says):
     made(olga, scale="0-100", instructions=f"Mind the details {HOSTILE}")
     page = olga.get(f"{LABEL}/first").text
-    says(sentence_in(page, "Mind the details"))
+    says(element(page, "Mind the details"))
     assert HOSTILE not in page
-    says(sentence_in(page, "Score from"))
+    says(element(page, "Score from"))
     assert mark(olga, 0, annotator="olga", score=62.5).status_code == 200
     assert mark(olga, 0, annotator="olga", score=101).status_code == 422
 
@@ -291,13 +291,13 @@ def test_kappa_on_the_page_is_that_of_the_agreement(run, people, olga, says):
     [pair] = annotator_agreement(labels_of(run), "correctness", [0, 1]).pairs
     assert f"<b>{number(pair.kappa.value)}</b>" in page
     assert interval(pair.kappa) in page
-    says(sentence_in(page, "they differ"))
+    says(element(page, "they differ"))
 
 
 def test_differences_hide_names_until_they_are_settled_and_the_decision_counts(run, people, olga, says):
     disagreeing(run, people, olga)
     page = olga.get(f"{LABEL}/first/adjudicate").text
-    says(sentence_in(page, "3 answers to"))
+    says(element(page, "to settle"))
     for name in ("ann<", "bo<", '"ann"', *SYSTEMS, RATIONALE):
         assert name not in page.replace("bo says", "").replace("ann says", "")
     assert HOSTILE not in page
@@ -306,7 +306,7 @@ def test_differences_hide_names_until_they_are_settled_and_the_decision_counts(r
     )
     assert sorted(reply.json()["annotators"]) == ["ann", "bo"]
     after = olga.get(f"{LABEL}/first/adjudicate").text
-    says(sentence_in(after, "2 answers to"))
+    says(element(after, "to settle"))
     assert "adjudicator olga" in after
     item = queue_of(run).items[0]
     rows = [row for row in labels_of(run) if (row.question_id, row.system) == (item.question_id, item.system)]
@@ -340,7 +340,7 @@ def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olg
     for mean in means:
         assert number(mean.corrected.value) in page
         assert interval(mean.corrected) in page
-    says(sentence_in(page, "labels for"))
+    says(element(page, "± 0.2"))
     assert "reached" in page
 
 
@@ -374,14 +374,14 @@ def test_without_its_run_what_people_gave_is_still_told(run, people, olga, says)
     mark(olga, 0, annotator="olga", score=1)
     (run / "runs" / "mine").rename(run / "runs" / "other")
     page = olga.get(f"{LABEL}/first/progress").text
-    says(sentence_in(page, "The mean of"))
+    says(element(page, "labels only"))
 
 
-def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga, says):
+def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga):
     made(olga)
     (run / "runs" / "mine").rename(run / "runs" / "other")
     assert mark(olga, 0, annotator="olga", score=1).status_code == 200
-    says(sentence_in(olga.get(f"{LABEL}/first/progress").text, "There is no"))
+    assert "There is no run" in olga.get(f"{LABEL}/first/progress").text
     assert olga.get(f"{LABEL}/first/items/1").status_code == 200
 
 
@@ -429,7 +429,7 @@ def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga, say
     bad = {"file": "them.csv", "text": out.getvalue(), "annotator": "x"}
     reply = olga.post(f"{LABEL}/first/import", json=bad, headers=SCRIPT)
     assert reply.status_code == 422
-    says(sentence_in(reply.json()["detail"], "9 is not on"))
+    says(reply.json()["detail"])
     assert {row.annotator for row in labels_of(run)} == {"carla"}
     assert len(labels_of(run)) == 4
     broken = {"file": "them.jsonl", "text": "{", "annotator": "x"}
@@ -440,26 +440,21 @@ def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga, say
 @pytest.mark.parametrize(
     "name", ["them.\0csv", "them.csv\0", "x." + "y" * 300, "them", "", "../../x.jsonl/..", "x.docx"]
 )
-def test_a_file_of_another_kind_is_told(run, people, olga, name):
+def test_a_file_of_another_kind_is_told(run, people, olga, name, says):
     made(olga)
     file = {"file": name, "text": "question_id,system,score\n", "annotator": "x"}
     reply = olga.post(f"{LABEL}/first/import", json=file, headers=SCRIPT)
     assert reply.status_code == 422
-    assert "its ending" in reply.json()["detail"]
+    says(reply.json()["detail"])
 
 
 def test_a_queue_that_is_not_there_and_one_that_is_broken_are_told(run, people, olga, says):
-    says(
-        sentence_in(
-            olga.get(f"{LABEL}/none/mine", headers=SCRIPT).json()["detail"],
-            "There is no",
-        )
-    )
+    says(olga.get(f"{LABEL}/none/mine", headers=SCRIPT).json()["detail"])
     made(olga)
     folder = run / ".ragstone" / "workbench" / "queues"
     (folder / "broken.json").write_text("{")
     page = olga.get(LABEL).text
-    says(sentence_in(page, "broken.json: cannot"))
+    says(element(page, "broken.json"))
     assert ">first<" in page
 
 

@@ -7,7 +7,7 @@ from itertools import compress
 import msgspec
 from msgspec.structs import replace
 
-from ragstone.kernel.dataset.number_values import held_values, stated_values
+from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.judging.conversation import call_text
 from ragstone.kernel.judging.lexical import context_overlap
 from ragstone.kernel.judging.trajectory import ExpectedCall, differences, expected_calls, pair_calls

@@ -9,14 +9,9 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement.comparison import JudgeId, by_judge
-from ragstone.kernel.agreement.pairing import Key, as_yes_no, human_scores, pair
-from ragstone.kernel.config.library import ENDING
-from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
-from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
-from ragstone.kernel.judging.combined import CascadeJudge
-from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.judging.fitting import (
+from ragstone.features.improve.judge_text import judge_text
+from ragstone.features.improve.labelled_sets import as_yes_no
+from ragstone.features.improve.thresholds import (
     LEVEL,
     CascadeFit,
     Scored,
@@ -28,8 +23,14 @@ from ragstone.kernel.judging.fitting import (
     most_agreement,
     outcomes_of,
 )
+from ragstone.kernel.agreement.comparison import JudgeId, by_judge
+from ragstone.kernel.agreement.pairing import Key, human_scores, pair
+from ragstone.kernel.config.library import ENDING
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
+from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
+from ragstone.kernel.judging.combined import CascadeJudge
+from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.variant import placed_name
-from ragstone.kernel.judging.writing import judge_text
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Usage
 from ragstone.kernel.tables.writing import check_place
 

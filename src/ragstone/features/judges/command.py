@@ -36,11 +36,11 @@ def list_(*, json: AsJson = False) -> None:
     """
     from ragstone.kernel.judging import judge_names, load_judge
 
-    found = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
+    judges = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
     if json:
-        show_json([_line(judge) for judge in found])
+        show_json([_line(judge) for judge in judges])
     else:
-        show(_table(found))
+        show(_table(judges))
 
 
 def show_(name: Named, *, json: AsJson = False) -> None:
@@ -109,17 +109,17 @@ def new(
     texts = {file: text} if file.suffix == ".toml" else {}
     if kind == FUNCTION:
         texts[file.with_suffix(".py")] = _starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
-    for one in texts:
-        check_place(one, force)
-    for one, written in texts.items():
-        one.write_text(written, encoding="utf-8")
+    for path in texts:
+        check_place(path, force)
+    for path, written in texts.items():
+        path.write_text(written, encoding="utf-8")
     made = " and ".join(map(str, texts))
-    asked = (
+    tried = (
         f"{file} --model MODEL"
         if kind != FUNCTION
         else f"{file.with_suffix('.py')}:{file.stem} answers.jsonl"
     )
-    say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {asked}")
+    say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {tried}")
 
 
 @reads_rows
@@ -193,13 +193,13 @@ def _line(judge: "Judge") -> dict[str, object]:
     }
 
 
-def _table(found: "list[Judge]") -> "Table":
+def _table(judges: "list[Judge]") -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for head in ("judge", "kind", "metric", "reads", "scale", "model"):
         table.add_column(head, overflow="fold")
-    for judge in found:
+    for judge in judges:
         model = "asks one" if judge.needs_model else "none"
         reads = ", ".join(judge.inputs)
         table.add_row(judge.name, judge.kind, judge.measures, reads, _scale(judge), model)
@@ -222,8 +222,8 @@ def _facts(judge: "Judge") -> list[str]:
         "reads": ", ".join(judge.inputs),
         "scale": _scale(judge),
         "criteria": ", ".join(
-            f"{one['name']} ({only if one['name'] in optional else ''}weight {one['weight']:g})"
-            for one in says["criteria"]
+            f"{own['name']} ({only if own['name'] in optional else ''}weight {own['weight']:g})"
+            for own in says["criteria"]
         ),
         "labels": ", ".join(f"{label} = {score:g}" for label, score in (says["labels"] or {}).items()),
         "members": ", ".join(member["judge"] for member in says["members"]),
@@ -237,7 +237,7 @@ def _facts(judge: "Judge") -> list[str]:
         "source": judge.source,
         "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
     }
-    return [f"{head:9} {told}" for head, told in facts.items() if told]
+    return [f"{head:9} {fact}" for head, fact in facts.items() if fact]
 
 
 def _show_prompts(prompts: "list[ShownTrial]") -> None:
@@ -260,8 +260,8 @@ def _show_test(tried: "JudgeTest") -> None:
     for head in ("row", "metric", "expected", "given", "status", "reason"):
         table.add_column(head, overflow="fold")
     for row in tried.rows:
-        given = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
-        table.add_row(row.row, row.metric, row.expected or "", given, row.status, row.reason or "")
+        outcome = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
+        table.add_row(row.row, row.metric, row.expected or "", outcome, row.status, row.reason or "")
     show(table)
     counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
     say(f"{tried.judge} by {tried.model}, {counts}")

@@ -176,7 +176,7 @@ def _certified(run: Run) -> list[Block]:
     """Return what the certificate of the run's questions says, on a page; nothing where there is none."""
     if not run.certified:
         return []
-    from ragstone.features.build.certificate import (
+    from ragstone.features.build.certificate.page import (
         certified_blocks,  # few runs have one, and it brings a room along
     )
 

@@ -20,8 +20,8 @@ def grade_name(metric: str, grade: float, grades: Collection[float]) -> str:
 
     The metric's words hold for a scale all of whose grades they name: on a scale of 0 to 3 a 1 is not right.
     """
-    words = GRADE_WORDS.get(metric, {})
-    return words[grade] if grade in words and words.keys() >= {*grades} else f"{grade:g}"
+    names = GRADE_WORDS.get(metric, {})
+    return names[grade] if grade in names and names.keys() >= {*grades} else f"{grade:g}"
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):

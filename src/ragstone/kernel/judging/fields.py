@@ -173,8 +173,8 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
 
         It is the same for every row, also for those that a cascade decided without its dear judge.
         """
-        asked = dict.fromkeys(model or default for leaf, model in self.leaves() if leaf.needs_model)
-        return " + ".join(asked) or NO_MODEL
+        names = dict.fromkeys(model or default for leaf, model in self.leaves() if leaf.needs_model)
+        return " + ".join(names) or NO_MODEL
 
     def identities(self) -> "Iterator[JudgeFields]":
         """Yield the judge and its members at any depth; members are named, wherever files lie.
@@ -265,9 +265,9 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         """Return why a judge cannot be this member of it, or None."""
         return None
 
-    def settled(self, found: Finding) -> Finding:
+    def settled(self, finding: Finding) -> Finding:
         """Return a finding on an answer that the metric does not apply to, as the judge's file has it."""
-        return found
+        return finding
 
     async def find(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds. inputs: see gather_inputs. Raises CallFailed where a call fails."""
@@ -335,9 +335,9 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
         """Return the texts of the file that the model is told beside the prompt."""
         return []
 
-    def _problem_of_names(self, told: str) -> str | None:
+    def _problem_of_names(self, text: str) -> str | None:
         """Return where the inputs that a text names differ from those declared, or None."""
-        named = set(re.findall(r"\{(\w+)\}", told)) - {"statements"}
+        named = set(re.findall(r"\{(\w+)\}", text)) - {"statements"}
         undeclared, unused = named - set(self.inputs), set(self.inputs) - named
         if undeclared:
             return f"the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to inputs."

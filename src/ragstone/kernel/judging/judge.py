@@ -42,8 +42,8 @@ KINDS: dict[str, str] = {
 def type_of_kind(kind: str) -> type[JudgeFields]:
     """Return the struct of one of KINDS."""
     module, _, name = KINDS[kind].partition(":")
-    found: type[JudgeFields] = getattr(import_module(f"ragstone.kernel.judging.{module}"), name)
-    return found
+    kind_type: type[JudgeFields] = getattr(import_module(f"ragstone.kernel.judging.{module}"), name)
+    return kind_type
 
 
 def type_of_kinds() -> type[JudgeFields]:
@@ -89,8 +89,8 @@ def parse_judge(text: str, file: Path) -> Judge:
     kind = tables.get("kind")
     # All kinds together say best what is wrong with a kind that does not exist, or is missing.
     judge = convert_section(tables, type_of_kind(kind) if kind in KINDS else type_of_kinds(), file, text)
-    if found := next(judge.problems(), None):
-        key, problem = found
+    if wrong := next(judge.problems(), None):
+        key, problem = wrong
         line = f":{line_of(text, [key])}" if key in tables else ""
         raise ConfigError(f"{file}{line}: {problem}")
     return _placed(judge, file)

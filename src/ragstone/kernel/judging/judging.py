@@ -75,7 +75,7 @@ def judgements_of(
 
     Tokens and cost stand in the first alone, so that sums over rows are right.
     """
-    told: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | reply_notes(answer)
+    metadata: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | reply_notes(answer)
     whole = Judgement(
         question_id=answer.question_id,
         system=answer.system,
@@ -92,13 +92,13 @@ def judgements_of(
         usage=finding.usage,
         cost_usd=finding.cost_usd,
         error=error or finding.error,
-        metadata=told | (finding.metadata or {}) or None,
+        metadata=metadata | (finding.metadata or {}) or None,
     )
     parts = {part.metric: part for part in finding.parts}
-    return [whole, *(_part(whole, metric, parts.get(metric), told) for metric in judge.metrics[1:])]
+    return [whole, *(_part(whole, metric, parts.get(metric), metadata) for metric in judge.metrics[1:])]
 
 
-def _part(whole: Judgement, metric: str, part: CriterionOutcome | None, told: Metadata) -> Judgement:
+def _part(whole: Judgement, metric: str, part: CriterionOutcome | None, metadata: Metadata) -> Judgement:
     """Return the row of one part. Without it, it shares the fate of the whole, but for the score."""
     status = "not_applicable" if part is None and whole.status == "scored" else whole.status
     return Judgement(
@@ -113,5 +113,5 @@ def _part(whole: Judgement, metric: str, part: CriterionOutcome | None, told: Me
         scale=whole.scale,
         rationale=part.rationale if part else whole.rationale,
         error=whole.error,
-        metadata=told or None,
+        metadata=metadata or None,
     )

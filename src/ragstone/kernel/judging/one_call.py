@@ -128,7 +128,7 @@ def one_call_prompt(judge: OneCallJudge, inputs: Mapping[str, str], secret: byte
         reply_type(f"{judge.kind.capitalize()}Reply", fields),
         secret=secret,
         examples=examples_text(
-            judge, lambda one, code: example_reply(judge.reply_of(one.expected, one.reason), code)
+            judge, lambda example, code: example_reply(judge.reply_of(example.expected, example.reason), code)
         ),
     )
 

@@ -32,13 +32,13 @@ def gather_inputs(judge: JudgeFields, answer: Answer) -> dict[str, str] | Input:
     A question marked unanswerable has a reference that says so. An empty list of contexts is an input: the
     system retrieved nothing.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name in judge.inputs:
         text = _input_text(name, answer)
         if text is None:
             return name
-        found[name] = text
-    return found
+        texts[name] = text
+    return texts
 
 
 def _input_text(name: Input, answer: Answer) -> str | None:
@@ -52,12 +52,12 @@ def _input_text(name: Input, answer: Answer) -> str | None:
         return steps_text(answer.steps)
     if name != "reference":
         return _as_text(part_of(answer, name))
-    given = references(answer)
-    if not given:
+    alternatives = references(answer)
+    if not alternatives:
         return UNANSWERABLE if answer.answerable is False else None
-    if len(given) == 1:
-        return given[0]
-    return "Any one of these is right:\n" + "\n".join(f"- {text}" for text in given)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return "Any one of these is right:\n" + "\n".join(f"- {text}" for text in alternatives)
 
 
 def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds anything
@@ -72,13 +72,13 @@ def part_of(answer: Answer, name: str) -> Any:  # noqa: ANN401 - a column holds 
     if name == "contexts":
         return None if answer.contexts is None else [context.text for context in answer.contexts]
     if name in ("reference", "references"):
-        given = references(answer)
-        return (answer.reference if name == "reference" else given) if given else None
+        alternatives = references(answer)
+        return (answer.reference if name == "reference" else alternatives) if alternatives else None
     if name == "conversation" and answer.turns is not None:
         return answer.turns
     if name not in Answer.__struct_fields__:
-        found = (answer.metadata or {}).get(name)
-        return role_of(answer) if found is None and name == "role" else found
+        value = (answer.metadata or {}).get(name)
+        return role_of(answer) if value is None and name == "role" else value
     part = getattr(answer, name)
     return None if part == "" and name != "answer" else part
 
@@ -87,8 +87,8 @@ def _as_text(part: object) -> str | None:
     """Return a part of a row as a prompt shows it: lists a line each, tables and numbers as JSON."""
     if part is None or isinstance(part, str):
         return part
-    if isinstance(part, list) and all(isinstance(one, str) for one in part):
-        return "\n".join(f"- {one}" for one in part)
+    if isinstance(part, list) and all(isinstance(item, str) for item in part):
+        return "\n".join(f"- {item}" for item in part)
     return msgspec.json.encode(part, enc_hook=str).decode()
 
 
@@ -116,9 +116,9 @@ def render_prompt(
     """
     named = [name for name in inputs if f"{{{name}}}" in text]
     nonce = row_nonce(secret, [judge.name, str(judge.version), *(inputs[name] for name in named)])
-    told = [part for part in (named_inputs(text), examples, UNTRUSTED) if part]
+    sections = [part for part in (named_inputs(text), examples, UNTRUSTED) if part]
     return fenced_prompt(
-        "\n\n".join(told),
+        "\n\n".join(sections),
         {name: inputs[name] for name in named},
         form=form,
         reply=reply,

@@ -55,25 +55,22 @@ async def judge_together(
     if alone:
         raise ValueError(f"judge {alone[0]!r} cannot be asked in one call with others")
     named = joined([judge for judge in judges if can_join(judge)])
-    asked = [] if answer.error else [judge for judge in named if _has_inputs(judge, answer)]
-    found = await _ask(asked, answer, context) if asked else {}
+    complete = [judge for judge in named if not isinstance(gather_inputs(judge, answer), str)]
+    able = [] if answer.error else complete
+    findings = await _ask(able, answer, context) if able else {}
 
     def found_by(judge: OneCallJudge) -> FindingOf:
         async def look_up(_answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
-            one = found[judge.name]
-            if isinstance(one, CallFailed):
-                raise one
-            return one
+            finding = findings[judge.name]
+            if isinstance(finding, CallFailed):
+                raise finding
+            return finding
 
         return look_up
 
     return [
         row for judge in named for row in await judge_answer(judge, answer, context, find=found_by(judge))
     ]
-
-
-def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
-    return not isinstance(gather_inputs(judge, answer), str)
 
 
 async def _ask(
@@ -86,9 +83,9 @@ async def _ask(
     except CallFailed as failure:
         # An error of its own for each: the first carries the tokens.
         return {first: failure, **{name: CallFailed(failure.status, str(failure)) for name in others}}
-    found = [_found(judge, start, reply) for judge, start in zip(judges, _starts(judges), strict=True)]
-    found[0] = msgspec.structs.replace(found[0], usage=reply.usage, cost_usd=reply.cost_usd)
-    return dict(zip((first, *others), found, strict=True))
+    findings = [_found(judge, start, reply) for judge, start in zip(judges, _starts(judges), strict=True)]
+    findings[0] = msgspec.structs.replace(findings[0], usage=reply.usage, cost_usd=reply.cost_usd)
+    return dict(zip((first, *others), findings, strict=True))
 
 
 def _found(judge: OneCallJudge, start: str, reply: Reply) -> Finding:
@@ -137,20 +134,20 @@ def _section(judge: OneCallJudge, start: str) -> str:
 
 def _inputs(judges: Sequence[OneCallJudge], answer: Answer) -> dict[str, str]:
     """Return the text of every input that one of the judges reads, in the order of their files."""
-    shown: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for judge in judges:
-        found = gather_inputs(judge, answer)
-        if isinstance(found, str):
-            raise ValueError(f"judge {judge.name!r}: the row has no {found}")
-        shown |= {name: text for name, text in found.items() if name not in shown}
-    return shown
+        inputs = gather_inputs(judge, answer)
+        if isinstance(inputs, str):
+            raise ValueError(f"judge {judge.name!r}: the row has no {inputs}")
+        texts |= {name: text for name, text in inputs.items() if name not in texts}
+    return texts
 
 
 def _starts(judges: Sequence[OneCallJudge]) -> list[str]:
     """Return what the fields of each judge begin with in the common reply; no two begin alike."""
     names = [re.sub(r"\W+", "_", judge.name.rpartition("@")[0]) for judge in judges]
     # `a` with a criterion `b_c` and `a_b` with one `c` would share a field: numbers set them apart.
-    alike = any(one != other and one.startswith(f"{other}_") for one in names for other in names)
+    alike = any(name != other and name.startswith(f"{other}_") for name in names for other in names)
     if alike or len(set(names)) < len(names):
         names = [f"judge{n}_{name}" for n, name in enumerate(names, 1)]
     return [f"{name}_" for name in names]

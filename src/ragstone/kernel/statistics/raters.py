@@ -97,8 +97,8 @@ def rater_estimates(
         statistics |= {
             name: alpha_of_cells(grades, distance) for name, distance in _distances(grades).items()
         }
-    place, known = np.arange(len(grades)), np.asarray(grades, dtype=np.float64)
-    rows, columns = np.repeat(place, len(place)), np.tile(place, len(place))
+    positions, known = np.arange(len(grades)), np.asarray(grades, dtype=np.float64)
+    rows, columns = np.repeat(positions, len(positions)), np.tile(positions, len(positions))
     statistics |= {
         "Pearson": pearson_of_cells(known[rows], known[columns]),
         "Spearman": spearman_of_cells(rows, columns),

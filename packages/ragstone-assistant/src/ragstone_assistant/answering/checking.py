@@ -2,7 +2,7 @@
 
 import re
 
-from ragstone.kernel.dataset.number_values import stated_values
+from ragstone.kernel.dataset.numbers import stated_values
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone_assistant.answering.prompting import NO_ANSWER, Rendered
 from ragstone_assistant.answering.sentences import Sentence, marks_in, with_marks, without_marks

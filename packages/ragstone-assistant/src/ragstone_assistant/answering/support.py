@@ -10,7 +10,7 @@ import numpy as np
 
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize, word_terms
-from ragstone.kernel.dataset.number_values import held_values, stated_values
+from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.domain import SensitiveTerms

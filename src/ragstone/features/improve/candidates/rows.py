@@ -16,6 +16,7 @@ from ragstone.features.improve.learned import (
     worths_of,
 )
 from ragstone.features.improve.parts import Node
+from ragstone.features.improve.thresholds import Flags
 from ragstone.features.improve.values import Scale, humans_of
 from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure
@@ -23,7 +24,6 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.examples import is_tuned_on
 from ragstone.kernel.judging.finding import CallCost, add_costs
-from ragstone.kernel.judging.fitting import Flags
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.records import Answer, Judgement, Usage
