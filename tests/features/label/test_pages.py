@@ -475,7 +475,7 @@ def test_a_label_that_no_file_takes_now_is_no_refusal_so_the_browser_keeps_it(ru
     for kind in ("label", "skip", "withdraw"):
         reply = mark(olga, 0, kind, annotator="olga", score=1)
         assert reply.status_code == 503
-        says(sentence_in(reply.text, "could not be"))
+        says(reply.text)
     assert mark(olga, 0, annotator="olga", score=7).status_code == 422  # that none of these would ever take
     (run / "labels" / "first.jsonl").rmdir()
     assert mark(olga, 0, annotator="olga", score=1).json() == {"saved": True}
@@ -512,7 +512,7 @@ def test_a_seed_below_0_is_told(run, people, olga, says):
     form = {"name": "a", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3, "seed": -1}
     reply = olga.post(f"{LABEL}/new", json=form, headers=SCRIPT)
     assert reply.status_code == 422
-    says(sentence_in(reply.text, "give 0 or more"))
+    says(reply.text)
 
 
 HARD = (
