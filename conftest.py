@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 ROOT = Path(__file__).parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
-pytest_plugins = ["tests.support.golden", "tests.support.tiny_run"]
+pytest_plugins = ["tests.support.golden", "tests.support.ledgers", "tests.support.tiny_run"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""A feature that nobody else uses can be deleted: its folder, its tests, its lines in tables; the rest stands.
+"""A feature that nobody else uses can be deleted: its folder, its tests, its lines; the rest stands.
 
 What is deleted is a copy. The rest is imported, module by module, and lists its commands.
 """

@@ -11,17 +11,18 @@ import pytest
 from msgspec import inspect
 from tests.features.agree.test_corrected_words import mean
 from tests.features.bench.judges.test_words import bench as judge_bench
-from tests.features.bench.retrievers.test_language_words import study
+from tests.features.bench.languages.test_words import study
 from tests.features.bench.retrievers.test_words import bench
-from tests.features.build.test_certificate import evil_build
+from tests.features.build.certificate.test_page import evil_build
 from tests.support import tiny_run as tiny
 from tests.support.browser import opened_tab
 from tests.support.builds import build_of, ten
 from tests.support.golden import check_golden
 
 import ragstone
-from ragstone.features.build.certificate import EvaluationSet
-from ragstone.kernel.dataset.certifying.certificate import Certificate, certify
+from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import EvaluationSet
+from ragstone.kernel.dataset.certificate import Certificate
 from ragstone.kernel.document.blocks import Dot, Dots
 from ragstone.kernel.document.notebook import MOST_DOTS, VEGA_LITE, svg, vega_lite
 from ragstone.kernel.records import AnyRow, Judgement, Question

@@ -1,10 +1,13 @@
 """A user's mistake in Python is one exception with its sentence, not a page of frames that are ours."""
 
+import asyncio
+import contextlib
 import inspect
 import re
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -88,12 +91,24 @@ def taking_rows() -> Iterator[tuple[str, str]]:
                 yield name, argument.name
 
 
+def fitting(argument: inspect.Parameter) -> object:
+    """What passes for an argument that must be given."""
+    if isinstance(argument.annotation, type) and argument.annotation.__module__.startswith("ragstone"):
+        return Mock(spec=argument.annotation)
+    return "none" if argument.annotation is str or "Path" in str(argument.annotation) else []
+
+
 def called_with(name: str, argument: str, rows: object) -> object:
-    """Call a function of the API with this for one of its arguments, and as little as it takes for others."""
+    """Call a function of the API with this for one of its arguments, and as little as it takes for others.
+
+    What it yields is read; a block that it makes is entered.
+    """
     function = getattr(ragstone, name)
     needed = [one for one in inspect.signature(function).parameters.values() if one.default is one.empty]
-    given = {one.name: OTHERS.get(one.name, []) for one in needed} | {argument: rows}
+    given = {one.name: OTHERS.get(one.name, fitting(one)) for one in needed} | {argument: rows}
     made = function(**given)
+    if isinstance(made, contextlib.AbstractAsyncContextManager):
+        return asyncio.run(made.__aenter__())
     return list(made) if isinstance(made, Iterator) else made
 
 
@@ -120,6 +135,53 @@ def test_what_is_no_row_is_refused_in_one_sentence_by_every_function_that_takes_
     text, n_frames = told(caught.value)
     assert "During handling" not in text
     assert n_frames <= MOST_FRAMES
+
+
+VALUES = r"Settings|FinishedRun|CascadeFit|Path(?!.*Sequence)"
+
+
+def taking_values() -> Iterator[tuple[str, str]]:
+    """Yield each function of the API with an argument that is settings, a run or a path."""
+    for name in ragstone.__all__:
+        function = getattr(ragstone, name)
+        if inspect.isfunction(function):
+            arguments = inspect.signature(function).parameters.values()
+            plain = (each for each in arguments if "collections.abc" not in str(each.annotation))
+            yield from ((name, each.name) for each in plain if re.search(VALUES, str(each.annotation)))
+
+
+VALUE_ARGUMENTS = [*taking_values()]
+
+
+def test_functions_that_take_settings_runs_and_paths_are_found():
+    assert len({name for name, _ in VALUE_ARGUMENTS}) > 40
+    assert {("export_table", "run"), ("bench_judges", "settings"), ("run", "settings")} < {*VALUE_ARGUMENTS}
+
+
+@pytest.mark.parametrize("value", [7, {}, ["a.toml"], object()], ids=["number", "dict", "list", "object"])
+@pytest.mark.parametrize(("name", "argument"), VALUE_ARGUMENTS)
+def test_what_is_no_path_run_or_settings_is_refused_in_one_sentence(name, argument, value):
+    with pytest.raises(
+        RagstoneError, match=f"^{argument}: expected .*, got {type(value).__name__}"
+    ) as caught:
+        called_with(name, argument, value)
+    assert told(caught.value)[1] <= MOST_FRAMES
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value"),
+    [
+        ("export_table", "run", "runs/x"),
+        ("bench_judges", "settings", "ragstone.toml"),
+        ("bench_retrievers", "settings", None),
+        ("run", "settings", {}),
+        ("write_report", "run", None),
+    ],
+)
+def test_a_sentence_says_what_was_expected(says, name, argument, value):
+    with pytest.raises(RagstoneError) as caught:
+        called_with(name, argument, value)
+    says(caught.value)
 
 
 READERS = ["read_certificate", "read_qrels", "read_run", "read_summary", "read_trec_run"]

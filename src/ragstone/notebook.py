@@ -57,7 +57,9 @@ def _documents(value: object) -> list[ReportDocument]:
     if show:
         return show(value)
     given = value.of if isinstance(value.of, Mapping) else {}
-    names = list(given) or list(dict.fromkeys(name for row in value for name in _names(row)))
+    names = list(given) or list(
+        dict.fromkeys(name for row in value for name in tuple(getattr(row, "__struct_fields__", ())))
+    )
     return [_document(row_blocks(value, names))]
 
 
@@ -71,10 +73,6 @@ def _of_feature(place: str, *values: object) -> Any:  # noqa: ANN401 - a documen
     """Return what a function of a feature, `module:name`, makes of values; it is imported only now."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"ragstone.{module}"), name)(*values)
-
-
-def _names(row: object) -> Sequence[str]:
-    return tuple(getattr(row, "__struct_fields__", ()))
 
 
 def _document(blocks: Sequence[Block]) -> ReportDocument:
@@ -189,12 +187,12 @@ DOCUMENTS = {
     "AttackSummary": "features.attack.words:attack_document",
     "BenchSummary": "features.bench.retrievers.words:bench_document",
     "BlameSummary": "features.blame.words:blame_document",
-    "Certificate": "features.build.certificate:certificate_document",
+    "Certificate": "features.build.certificate.page:certificate_document",
     "Comparison": "features.compare.words:comparison_document",
     "JudgeBenchSummary": "features.bench.judges.words:judge_bench_document",
     "RetrievalSummary": "features.retrieve.words:retrieval_document",
     "RunSummary": "features.report.words:run_document",
-    "StudySummary": "features.bench.retrievers.language_words:study_document",
+    "StudySummary": "features.bench.languages.words:study_document",
     "SuiteSummary": "features.bench.suite.words:suite_document",
 }
 """Name of a summary's type -> the document that a terminal shows of it. No feature is imported before."""

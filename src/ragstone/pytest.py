@@ -281,8 +281,8 @@ def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
     from ragstone.kernel.document.numbers import one_line
     from ragstone.kernel.records import references
 
-    question = next(one for one in checked.questions if one.id == row.question_id)
-    answer = next(one for one in checked.answers if one.question_id == row.question_id)
+    question = next(question for question in checked.questions if question.id == row.question_id)
+    answer = next(answer for answer in checked.answers if answer.question_id == row.question_id)
     score = row.status if row.score is None else f"{row.score:g}"
     parts = {
         "answer": answer.answer or answer.error,

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import pytest
 
+from ragstone.kernel.config import LedgerSection, Settings
 from ragstone.kernel.llm import Ledger
 from ragstone.kernel.llm.ledgers import Place, open_store
 from ragstone.kernel.llm.prompt import Completion
@@ -64,3 +66,12 @@ def responses_in(place: Place) -> dict[int, tuple[str, str, float]]:
             int.from_bytes(key, "big"): (model, str(msgspec.json.decode(response)["text"]), created)
             for key, model, response, created in store.rows()
         }
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def ledger_settings(request, tmp_path) -> Settings:
+    """Settings whose ledger is empty: a file, then a database. What holds of one holds of the other."""
+    if request.param == "sqlite":
+        return Settings(root=str(tmp_path))
+    server = request.getfixturevalue("postgres")
+    return Settings(root=str(tmp_path), ledger=LedgerSection(url=server.url(server.new_schema())))

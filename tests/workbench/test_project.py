@@ -57,6 +57,7 @@ def test_a_folder_of_runs_is_shown_as_it_is_and_labels_are_kept_here(here):
         assert not found.assistant
 
 
-def test_a_folder_that_is_not_there_is_told(here):
-    with pytest.raises(DataError, match="no such folder or file"):
+def test_a_folder_that_is_not_there_is_told(here, says):
+    with pytest.raises(DataError) as error:
         project_at([here / "nothing"])
+    says(error.value)

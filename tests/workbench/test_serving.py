@@ -67,16 +67,17 @@ def test_this_machine_alone_needs_none(host):
     check_public(settings_of(".", host=host))
 
 
-def test_a_port_that_is_taken_is_told_with_what_to_do():
+def test_a_port_that_is_taken_is_told_with_what_to_do(says):
     with listen("127.0.0.1", 0) as bound:
         bound.listen()
         port = bound.getsockname()[1]
-        with pytest.raises(ConfigError, match=rf"port {port} of 127\.0\.0\.1 is taken.*--port"):
+        with pytest.raises(ConfigError) as error:
             listen("127.0.0.1", port)
+        says(str(error.value).replace(str(port), "PORT"))
 
 
 def test_an_address_that_is_none_of_ours_is_told():
-    with pytest.raises(ConfigError, match=r"cannot listen on '203\.0\.113\.1'"):
+    with pytest.raises(ConfigError, match=r"listen on '203\.0\.113\.1'"):
         listen("203.0.113.1", 0)
 
 

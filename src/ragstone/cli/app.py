@@ -54,10 +54,10 @@ PANELS: dict[str, Commands] = {
         "bench": (
             "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
             {
-                "retrievers": "features.bench.retrievers.command:retrievers",
-                "languages": "features.bench.retrievers.command:languages",
-                "judges": "features.bench.judges.command:judges",
-                "answerers": "features.bench.answerers.command:answerers",
+                "retrievers": "features.bench.command:retrievers",
+                "languages": "features.bench.command:languages",
+                "judges": "features.bench.command:judges",
+                "answerers": "features.bench.command:answerers",
             },
         ),
         "report": "features.report.command:report",

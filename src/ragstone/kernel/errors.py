@@ -15,11 +15,13 @@ The command line prints the message and exits with code 2; there is no traceback
 
 import contextlib
 import functools
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from pathlib import Path
+from types import NoneType, TracebackType, UnionType
+from typing import Any, ParamSpec, TypeVar, get_args, get_origin
 
 P = ParamSpec("P")
 Out = TypeVar("Out")
@@ -99,13 +101,67 @@ class without_frames(contextlib.ContextDecorator):  # noqa: N801 - used as a fun
             raise value.with_traceback(None) from None
 
 
+# What makes a value that is asked for by its class.
+_MADE_BY = {
+    "Settings": "what ragstone.load_settings(path) returns",
+    "FinishedRun": "what ragstone.read_run(folder) returns",
+    "CascadeFit": "what ragstone.fit_cascade(...) returns",
+    "Development": "what ragstone.develop_judge(...) returns",
+    "JudgeFields": "what ragstone.load_judge(name) returns",
+}
+
+
+def checks_arguments(function: Callable[P, Out]) -> Callable[P, Out]:
+    """Decorate a function that is called from Python: settings, runs, paths are what its signature says.
+
+    Others are refused by one sentence (DataError, for settings ConfigError), and every mistake is without
+    frames. An argument is checked where its annotation names nothing but texts, paths and classes of ours.
+    """
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    classes = {name: _classes(kind) for name, kind in function.__annotations__.items() if name != "return"}
+
+    @functools.wraps(function)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> Out:
+        with without_frames():
+            for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+                kinds = classes.get(name, ())
+                if kinds and not isinstance(value, kinds):
+                    error = ConfigError if kinds[0].__name__ == "Settings" else DataError
+                    wanted = dict.fromkeys(_wanted(kind, kinds) for kind in kinds if kind is not NoneType)
+                    raise error(f"{name}: expected {' or '.join(wanted)}, got {type(value).__name__}.")
+            return function(*args, **kwargs)
+
+    return checking
+
+
+def _classes(annotation: object) -> tuple[type, ...]:
+    """Return the classes that an annotation names, none where it names anything else."""
+    kinds = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    classes = tuple(get_origin(kind) or kind for kind in kinds)
+    known = (str, NoneType, Path, os.PathLike)
+    ours = all(
+        kind in known or (isinstance(kind, type) and kind.__module__.startswith("ragstone"))
+        for kind in classes
+    )
+    return classes if ours else ()
+
+
+def _wanted(kind: type, kinds: tuple[type, ...]) -> str:
+    if kind in (Path, os.PathLike) or (kind is str and len({Path, os.PathLike} & {*kinds})):
+        return "a path"
+    return "a text" if kind is str else _MADE_BY.get(kind.__name__, f"a value of type {kind.__name__}")
+
+
 def takes_rows(**kinds: type | tuple[type, ...]) -> Callable[[Callable[P, Out]], Callable[P, Out]]:
     """Decorate a function that is called from Python: arguments by these names are rows of these kinds.
 
-    What is no such row is refused by one sentence (DataError), and every mistake is without frames.
+    What is no such row is refused by one sentence (DataError), and every mistake is without frames. Other
+    arguments are looked at too, see checks_arguments.
     """
 
     def decorate(function: Callable[P, Out]) -> Callable[P, Out]:
+        checked = checks_arguments(function)
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
         listed = {name for name, kind in function.__annotations__.items() if "Sequence" in str(kind)}
@@ -116,7 +172,7 @@ def takes_rows(**kinds: type | tuple[type, ...]) -> Callable[[Callable[P, Out]],
                 given = dict(zip(names, args, strict=False)) | kwargs
                 for name in kinds.keys() & given.keys():
                     given[name] = only_rows(name, given[name], kinds[name], listed=name in listed)
-                return function(*args[len(names) :], **given)  # type: ignore[arg-type]
+                return checked(*args[len(names) :], **given)  # type: ignore[arg-type]
 
         return taking
 

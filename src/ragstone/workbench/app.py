@@ -13,6 +13,7 @@ from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from ragstone.features.bench.finished import kind_of_bench
 from ragstone.features.watch.collecting import PATH as TRACES
 from ragstone.features.watch.collecting import TraceReceiver
 from ragstone.kernel.config import Settings
@@ -26,7 +27,6 @@ from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.bare_files import links_in
 from ragstone.workbench.guard import HOME, guarded
 from ragstone.workbench.pages import PAGES, PLACES
-from ragstone.workbench.run_pages import kind_of_bench
 
 NO_PAGE = "There is no such page in the workbench. Use the links above."
 

@@ -1,6 +1,5 @@
 """The pages of runs: their list, one with its rows, how far one has come, and two beside each other."""
 
-from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,10 +9,7 @@ from litestar import Response, get
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.features.bench.answerers.words import answer_bench_document, read_answer_bench
-from ragstone.features.bench.judges.words import BENCH, judge_bench_document, read_judge_bench
-from ragstone.features.bench.retrievers.language_words import STUDY, read_study, study_document
-from ragstone.features.bench.retrievers.words import LEADERBOARD, bench_document, read_leaderboard
+from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
@@ -21,7 +17,6 @@ from ragstone.features.report.bare import bare_run
 from ragstone.features.report.page import render_run
 from ragstone.features.report.words import made_blocks, number_blocks
 from ragstone.features.try_.pages import offered
-from ragstone.kernel.document.blocks import ReportDocument
 from ragstone.kernel.document.html import (
     charts_in,
     draw,
@@ -58,13 +53,6 @@ from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.workbench.bare_files import rows_location
 from ragstone.workbench.opened_rows import conversations, opened_in, text_of
 from ragstone.workbench.reports import reports_of
-
-BENCHES: dict[str, Callable[[Path], ReportDocument]] = {
-    "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
-    "bench of answerers": lambda folder: answer_bench_document(read_answer_bench(folder)),
-    "bench of judges": lambda folder: judge_bench_document(read_judge_bench(folder)),
-    "study of languages": lambda folder: study_document(read_study(folder)),
-}
 
 
 @get("/runs/{index:int}/{name:str}", sync_to_thread=True)
@@ -189,7 +177,7 @@ def _report_html(folder: Path) -> str:
     kind = kind_of_bench({file.name for file in folder.iterdir()})
     judgements = rows_file(folder, "judgements")
     if kind:
-        return render_page(BENCHES[kind](folder))
+        return render_page(finished_bench(folder, kind))
     if judgements and not (folder / "summary.json").is_file():
         return render_run(bare_run(judgements, rows_file(folder, "answers")))
     return render_run(read_run(folder), read_asked(folder))
@@ -336,15 +324,6 @@ def _share(text: str) -> float | None:
         raise HTTPException(
             f"The margin {text!r} is not a number: give a share of the scale, such as 0.02."
         ) from None
-
-
-def kind_of_bench(names: Container[str]) -> str | None:
-    """Return what kind of bench or study wrote these files last; None for none."""
-    if LEADERBOARD in names:
-        return "bench of retrievers"
-    if BENCH in names:
-        return "bench of judges" if "labels.jsonl" in names else "bench of answerers"
-    return "study of languages" if STUDY in names else None
 
 
 ROUTES = (run, head, rows, place, question, question_text, calls, report, progress, compare_page)

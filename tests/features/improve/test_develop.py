@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.support.judged_drafts import judge_text, project, verdict_of
 from tests.support.scripts import always, fit_schema, prompt_of
-from tests.support.undated import undated
+from tests.support.texts import undated
 
 from ragstone.features.improve.develop import (
     DevelopmentRun,

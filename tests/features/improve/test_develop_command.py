@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.support.command import ragstone
 from tests.support.judged_drafts import judge_text, project
-from tests.support.undated import lines_with, undated
+from tests.support.texts import lines_with, undated
 
 
 @pytest.fixture

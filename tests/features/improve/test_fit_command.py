@@ -2,7 +2,7 @@ import json
 
 import pytest
 from tests.support.command import TO_FILE, ragstone
-from tests.support.undated import lines_with
+from tests.support.texts import lines_with
 
 from ragstone.kernel.judging import load_judge
 from ragstone.kernel.records import Answer, Label

@@ -7,7 +7,7 @@ from tests.support.judged_drafts import JUDGE
 from tests.support.known_judges import ANSWER
 from tests.support.learned_judges import STRICT, learning_model, learning_project
 from tests.support.scripts import fail, prompt_of
-from tests.support.undated import undated
+from tests.support.texts import undated
 
 from ragstone.features.improve.develop import DevelopmentRun
 from ragstone.features.improve.labelled_sets import read_labelled

@@ -11,7 +11,7 @@ from tests.support.command import ragstone
 from tests.support.fake_openai import running, stats, wait_for
 from tests.support.judged_drafts import JUDGE
 from tests.support.learned_judges import labelled_cases, learning_project
-from tests.support.undated import lines_with
+from tests.support.texts import lines_with
 
 LEARN = ("judges", "learn", "judges/mine.toml", "--labels", "labelled.jsonl")
 

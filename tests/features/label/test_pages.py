@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from tests.support.labelled_runs import HOSTILE, RATIONALE, SYSTEMS, write_run
 from tests.support.served_project import project
+from tests.support.texts import element
 from tests.support.workbench import peopled
 
 from ragstone.features.label.queue import read_queue
@@ -184,11 +185,11 @@ def test_items_of_another_annotator_are_refused(run, people, olga):
     assert olga.get(f"{LABEL}/first/mine").json()["places"] == []
 
 
-def test_a_label_that_arrives_after_somebody_else_has_logged_in_is_not_theirs(run, people, olga):
+def test_a_label_that_arrives_after_somebody_else_has_logged_in_is_not_theirs(run, people, olga, says):
     made(olga)
     reply = mark(olga, 0, annotator="ann", score=1)
     assert reply.status_code == 409
-    assert "ann labelled this, but olga is logged in now" in reply.json()["detail"]
+    says(reply.json()["detail"])
     assert labels_of(run) == []
 
 
@@ -258,12 +259,12 @@ def test_the_form_offers_what_the_run_was_judged_for(run, people, olga):
     assert 'name="name" value="mine-2"' in olga.get(f"{LABEL}/new?run=0/mine").text
 
 
-def test_instructions_and_a_scale_of_numbers(run, people, olga):
+def test_instructions_and_a_scale_of_numbers(run, people, olga, says):
     made(olga, scale="0-100", instructions=f"Mind the details {HOSTILE}")
     page = olga.get(f"{LABEL}/first").text
-    assert "Mind the details &lt;img" in page
+    says(element(page, "Mind the details"))
     assert HOSTILE not in page
-    assert "Score from 0 to 100" in page
+    says(element(page, "Score from"))
     assert mark(olga, 0, annotator="olga", score=62.5).status_code == 200
     assert mark(olga, 0, annotator="olga", score=101).status_code == 422
 
@@ -284,19 +285,19 @@ def disagreeing(project, people, olga):
             )
 
 
-def test_kappa_on_the_page_is_that_of_the_agreement(run, people, olga):
+def test_kappa_on_the_page_is_that_of_the_agreement(run, people, olga, says):
     disagreeing(run, people, olga)
     page = olga.get(f"{LABEL}/first/progress").text
     [pair] = annotator_agreement(labels_of(run), "correctness", [0, 1]).pairs
     assert f"<b>{number(pair.kappa.value)}</b>" in page
     assert interval(pair.kappa) in page
-    assert "they differ on 3" in page
+    says(element(page, "they differ"))
 
 
-def test_differences_hide_names_until_they_are_settled_and_the_decision_counts(run, people, olga):
+def test_differences_hide_names_until_they_are_settled_and_the_decision_counts(run, people, olga, says):
     disagreeing(run, people, olga)
     page = olga.get(f"{LABEL}/first/adjudicate").text
-    assert "3 answers to settle" in page
+    says(element(page, "to settle"))
     for name in ("ann<", "bo<", '"ann"', *SYSTEMS, RATIONALE):
         assert name not in page.replace("bo says", "").replace("ann says", "")
     assert HOSTILE not in page
@@ -305,7 +306,7 @@ def test_differences_hide_names_until_they_are_settled_and_the_decision_counts(r
     )
     assert sorted(reply.json()["annotators"]) == ["ann", "bo"]
     after = olga.get(f"{LABEL}/first/adjudicate").text
-    assert "2 answers to settle" in after
+    says(element(after, "to settle"))
     assert "adjudicator olga" in after
     item = queue_of(run).items[0]
     rows = [row for row in labels_of(run) if (row.question_id, row.system) == (item.question_id, item.system)]
@@ -328,7 +329,7 @@ def test_what_nobody_differs_on_cannot_be_settled(run, people, olga):
         assert (reply.status_code, words in reply.json()["detail"]) == (422, True)
 
 
-def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olga):
+def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olga, says):
     made(olga, n=50)
     for place in range(50):
         mark(olga, place, annotator="olga", score=float(place % 4 != 0))
@@ -339,7 +340,7 @@ def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olg
     for mean in means:
         assert number(mean.corrected.value) in page
         assert interval(mean.corrected) in page
-    assert "labels for ± 0.2" in page
+    says(element(page, "± 0.2"))
     assert "reached" in page
 
 
@@ -368,12 +369,12 @@ def test_a_run_that_is_labelled_whole_shows_what_people_gave(run, people, olga):
         assert number(sum(scores) / len(scores)) in told[told.index(system) :][:200]
 
 
-def test_without_its_run_what_people_gave_is_still_told(run, people, olga):
+def test_without_its_run_what_people_gave_is_still_told(run, people, olga, says):
     made(olga)
     mark(olga, 0, annotator="olga", score=1)
     (run / "runs" / "mine").rename(run / "runs" / "other")
     page = olga.get(f"{LABEL}/first/progress").text
-    assert "The mean of the labels only." in page
+    says(element(page, "labels only"))
 
 
 def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga):
@@ -413,7 +414,7 @@ def test_what_is_exported_can_be_read_by_ragstone(run, people, olga, form, tmp_p
     assert olga.get(f"{LABEL}/first/export/xlsx").status_code == 404
 
 
-def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga):
+def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga, says):
     made(olga)
     items = queue_of(run).items
     out = io.StringIO()
@@ -427,7 +428,8 @@ def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga):
     writer.writerow([items[4].question_id, items[4].system, 9, "carla"])
     bad = {"file": "them.csv", "text": out.getvalue(), "annotator": "x"}
     reply = olga.post(f"{LABEL}/first/import", json=bad, headers=SCRIPT)
-    assert (reply.status_code, "9 is not on the scale" in reply.json()["detail"]) == (422, True)
+    assert reply.status_code == 422
+    says(reply.json()["detail"])
     assert {row.annotator for row in labels_of(run)} == {"carla"}
     assert len(labels_of(run)) == 4
     broken = {"file": "them.jsonl", "text": "{", "annotator": "x"}
@@ -438,20 +440,21 @@ def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga):
 @pytest.mark.parametrize(
     "name", ["them.\0csv", "them.csv\0", "x." + "y" * 300, "them", "", "../../x.jsonl/..", "x.docx"]
 )
-def test_a_file_of_another_kind_is_told(run, people, olga, name):
+def test_a_file_of_another_kind_is_told(run, people, olga, name, says):
     made(olga)
     file = {"file": name, "text": "question_id,system,score\n", "annotator": "x"}
     reply = olga.post(f"{LABEL}/first/import", json=file, headers=SCRIPT)
-    assert (reply.status_code, "its ending is none of" in reply.json()["detail"]) == (422, True)
+    assert reply.status_code == 422
+    says(reply.json()["detail"])
 
 
-def test_a_queue_that_is_not_there_and_one_that_is_broken_are_told(run, people, olga):
-    assert "There is no queue" in olga.get(f"{LABEL}/none/mine", headers=SCRIPT).json()["detail"]
+def test_a_queue_that_is_not_there_and_one_that_is_broken_are_told(run, people, olga, says):
+    says(olga.get(f"{LABEL}/none/mine", headers=SCRIPT).json()["detail"])
     made(olga)
     folder = run / ".ragstone" / "workbench" / "queues"
     (folder / "broken.json").write_text("{")
     page = olga.get(LABEL).text
-    assert "broken.json: cannot be read as a queue" in page
+    says(element(page, "broken.json"))
     assert ">first<" in page
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.support.ledgers import DAY, JAN_10, Kept, key, make_ledger, responses_in, set_hit_day
 
 from ragstone.features.ledger import archive
+from ragstone.features.ledger.account import read_account
 from ragstone.features.ledger.archive import (
     Exported,
     choose_responses,
@@ -28,7 +29,6 @@ from ragstone.features.ledger.archive import (
 from ragstone.kernel.config import LedgerSection, ModelSettings, Price, Settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Ledger, open_ledger
-from ragstone.kernel.llm.account import read_account
 from ragstone.kernel.llm.ledgers import ledger_place, open_store
 from ragstone.kernel.llm.postgres_database import Database
 from ragstone.kernel.llm.prompt import Completion

@@ -13,10 +13,10 @@ import pytest
 from tests.support.ledgers import key
 
 from ragstone.features.ledger.archive import Exported, export_responses, import_responses
-from ragstone.features.ledger.salvage import is_damaged, salvaged
+from ragstone.features.ledger.salvage import salvaged
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Ledger
-from ragstone.kernel.llm.ledger import connect, with_checksum
+from ragstone.kernel.llm.ledger import connect, is_damaged, with_checksum
 from ragstone.kernel.llm.prompt import Completion
 
 N = 300

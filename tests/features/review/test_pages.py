@@ -3,6 +3,7 @@ import json
 import msgspec
 import pytest
 from tests.features.review.rows import BY_ID, DOCUMENTS, MAIS, QUESTIONS, RUST, TREATED, quoted, span
+from tests.support.golden import sentence_in
 from tests.support.review_sets import reviewing, write_set
 
 from ragstone.features.review.applying import apply_review
@@ -16,12 +17,12 @@ def reviewer(tmp_path):
         yield found
 
 
-def test_the_list_shows_what_was_accepted_and_what_was_lost_and_why(reviewer):
+def test_the_list_shows_what_was_accepted_and_what_was_lost_and_why(reviewer, says):
     page = reviewer.get()
     assert page.status_code == 200
-    assert "How is rust treated?" in page.text
-    assert "a critic gave it less than the threshold" in page.text
-    assert "0 of 3 questions decided" in page.text
+    says(sentence_in(page.text, "How is rust"))
+    says(sentence_in(page.text, "a critic gave"))
+    says(sentence_in(page.text, "0 of 3 questions"))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_a_question_is_shown_with_its_evidence_marked_and_the_critics_reasons(tm
     assert "Rust 🌾 is" in text
 
 
-def test_decisions_are_on_the_disk_and_change_no_file_of_the_set(reviewer):
+def test_decisions_are_on_the_disk_and_change_no_file_of_the_set(reviewer, says):
     before = reviewer.path.read_bytes()
     assert reviewer.decide("d1#1", "accept").status_code == 201
     assert reviewer.decide("d1#2", "accept").status_code == 201
@@ -61,7 +62,7 @@ def test_decisions_are_on_the_disk_and_change_no_file_of_the_set(reviewer):
     assert reviewer.path.read_bytes() == before
     found = reviewer.get("/reviewed.jsonl")
     assert [json.loads(line)["id"] for line in found.text.splitlines()] == ["d1#1", "d1#2"]
-    assert "3 of 3 questions decided · 2 accepted · 1 rejected" in reviewer.get().text
+    says(sentence_in(reviewer.get().text, "3 of 3 questions"))
 
 
 def test_the_reviewed_set_is_the_same_from_the_page_and_from_the_log(reviewer):
@@ -95,12 +96,12 @@ def test_an_id_that_another_decision_has_is_refused(reviewer):
     assert (refused.status_code, len(reviewer.log())) == (400, 1)
 
 
-def test_the_second_of_two_is_told_before_anything_is_overwritten(tmp_path):
+def test_the_second_of_two_is_told_before_anything_is_overwritten(tmp_path, says):
     with reviewing(tmp_path, name="ana") as ana, reviewing(tmp_path, name="bo") as bo:
         assert ana.decide("d1#1", "reject", reason="ambiguous").status_code == 201
         late = bo.decide("d1#1", "accept", stands="")
         assert late.status_code == 409
-        assert late.json()["detail"] == "ana has since rejected this question, for ambiguous."
+        says(late.json()["detail"])
         assert len(bo.log()) == 1
         assert bo.decide("d1#1", "accept").status_code == 201  # all the same, after having been told
         assert "ana" in ana.get("/question", question="d1#1").text  # the other server sees both
@@ -157,10 +158,8 @@ def test_marks_of_a_document_that_changed_are_refused(reviewer):
     assert (refused.status_code, "reload the page" in refused.json()["detail"]) == (400, True)
 
 
-def test_words_are_found_where_no_mouse_marks_them(reviewer):
-    assert reviewer.post("find", document_id="d1", words="sow  wheat in october").json()["text"] == (
-        "Sow wheat in October"
-    )
+def test_words_are_found_where_no_mouse_marks_them(reviewer, says):
+    says(reviewer.post("find", document_id="d1", words="sow  wheat in october").json()["text"])
     missing = reviewer.post("find", document_id="d1", words="Sow barley in spring")
     assert (missing.status_code, "does not hold these words" in missing.json()["detail"]) == (400, True)
 
@@ -214,13 +213,13 @@ def test_odd_decisions_are_refused(reviewer, body, status):
     assert reviewer.log() == []
 
 
-def test_an_unknown_set_is_said_to_be_missing(reviewer):
+def test_an_unknown_set_is_said_to_be_missing(reviewer, says):
     missing = reviewer.client.get("/workbench/review/0123456789ab")
     assert missing.status_code == 404
-    assert "no such data set" in missing.text
+    says(sentence_in(missing.text, "no such data"))
 
 
-def test_checks_speak_while_one_types(reviewer):
+def test_checks_speak_while_one_types(reviewer, says):
     said = reviewer.post(
         "check", question_id="d1#1", change={"question": "When is wheat sown according to the passage?"}
     )
@@ -228,55 +227,60 @@ def test_checks_speak_while_one_types(reviewer):
     said = reviewer.post(
         "check", question_id="d1#1", change={"question": "Wann sät man den Weizen im Herbst aus?"}
     )
-    assert "the question is not in English" in said.json()["warnings"]
+    says("\n".join(said.json()["warnings"]))
     said = reviewer.post("check", question_id="d2#1", change={"question": "Is ana@example.org right?"})
-    assert "it seems to hold personal data: email" in said.json()["warnings"]
+    says("\n".join(said.json()["warnings"]))
 
 
-def test_a_question_that_repeats_another_is_told(tmp_path):
+def test_a_question_that_repeats_another_is_told(tmp_path, says):
     second = msgspec.structs.replace(QUESTIONS[0], id="d1#3", question="Who reaps?")
     with reviewing(tmp_path, questions=[QUESTIONS[0], second]) as reviewer:
         said = reviewer.post("check", question_id="d1#3", change={"question": "how is rust TREATED"})
-        assert "it asks the same as d1#1" in said.json()["warnings"]
+        says("\n".join(said.json()["warnings"]))
 
 
-def test_without_documents_the_page_says_so_and_no_evidence_is_taken(tmp_path):
+def test_without_documents_the_page_says_so_and_no_evidence_is_taken(tmp_path, says):
     with reviewing(tmp_path, documents=None) as reviewer:
-        assert "There are no documents beside this set" in reviewer.get().text
-        assert "There are no documents" in reviewer.get("/question", question="d1#1").text
+        says(sentence_in(reviewer.get().text, "There are no"))
+        says(sentence_in(reviewer.get("/question", question="d1#1").text, "There are no"))
         row = msgspec.to_builtins(quoted("d1", "Reap in July"))
         refused = reviewer.decide("d1#1", "edit", change={"evidence": [row]})
-        assert refused.json()["detail"] == "There are no documents, so evidence cannot be marked."
+        says(refused.json()["detail"])
         assert reviewer.decide("d1#1", "accept").status_code == 201
 
 
-def test_wrong_offsets_are_shown_as_wrong(tmp_path):
+def test_wrong_offsets_are_shown_as_wrong(tmp_path, says):
     wrong = msgspec.structs.replace(
         QUESTIONS[0], evidence=[msgspec.structs.replace(span("d1", TREATED), start=500, end=600)]
     )
     with reviewing(tmp_path, questions=[wrong]) as reviewer:
         text = reviewer.get("/question", question="d1#1").text
-        assert "Its evidence [500:600] is no part of the document d1" in text
+        says(sentence_in(text, "Its evidence"))
         assert reviewer.decide("d1#1", "accept").status_code == 201
 
 
-def test_a_file_that_changes_under_the_reviewer_is_read_anew_and_told(reviewer):
+def test_a_file_that_changes_under_the_reviewer_is_read_anew_and_told(reviewer, says):
     reviewer.decide("d1#1", "accept")
     documents = [Document(id="d1", text="Rust is left alone."), DOCUMENTS[1]]
     write_rows(reviewer.path.parent / "documents.jsonl", documents, Document, force=True)
     text = reviewer.get("/question", question="d1#1").text
-    assert "the document &#39;d1&#39; has changed: its evidence no longer stands there" in text
+    says(sentence_in(text, "the document"))
     assert reviewer.get(state="look").text.count("data-row") == 1
     moved = [Document(id="d1", text=f"New. {RUST}"), DOCUMENTS[1]]
     write_rows(reviewer.path.parent / "documents.jsonl", moved, Document, force=True)
     assert f"<mark>{TREATED}</mark>" in reviewer.get("/question", question="d1#1").text
 
 
-def test_a_set_that_was_built_anew_asks_for_another_look(reviewer):
+def test_a_set_that_was_built_anew_asks_for_another_look(reviewer, says):
     reviewer.decide("d1#1", "accept")
     anew = [msgspec.structs.replace(QUESTIONS[0], question="Who treats rust?"), *QUESTIONS[1:]]
     write_set(reviewer.path.parent, anew)
-    assert "its text is not what was decided on" in reviewer.get("/question", question="d1#1").text
+    says(
+        sentence_in(
+            reviewer.get("/question", question="d1#1").text,
+            "its text is",
+        )
+    )
 
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
@@ -313,7 +317,7 @@ def test_markup_in_every_field_is_text(tmp_path):
             assert "<img" not in page.text
 
 
-def test_ten_thousand_questions_are_paged(tmp_path):
+def test_ten_thousand_questions_are_paged(tmp_path, says):
     many = [
         msgspec.structs.replace(QUESTIONS[0], id=f"d1#{n}", question=f"How is rust number {n} treated?")
         for n in range(1, 10_001)
@@ -321,7 +325,7 @@ def test_ten_thousand_questions_are_paged(tmp_path):
     with reviewing(tmp_path, questions=many) as reviewer:
         page = reviewer.get(at=200)
         assert page.text.count("data-row") == 50
-        assert "Page 200 of 200" in page.text
-        assert "rust number 10000 treated" in page.text
+        says(sentence_in(page.text, "Page 200 of"))
+        assert "rust number 10000" in page.text
         assert len(page.content) < 100_000
         assert reviewer.decide("d1#9999", "accept").status_code == 201

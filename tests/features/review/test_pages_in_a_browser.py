@@ -16,8 +16,8 @@ from tests.support.review_sets import write_set
 from tests.support.served_workbench import served as served_here
 
 from ragstone.features.review.applying import apply_review
+from ragstone.features.review.decisions import log_path, read_decisions
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.decisions import log_path, read_decisions
 
 SERVER = """
 import sys, uvicorn

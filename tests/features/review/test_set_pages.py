@@ -1,5 +1,6 @@
 """The data sets of a project in the workbench."""
 
+from tests.support.golden import sentence_in
 from tests.support.judged_runs import judged, questions, write_run
 from tests.support.served_project import client, project
 from tests.support.tiny_run import QUESTIONS
@@ -12,18 +13,18 @@ __all__ = ["client", "project"]  # its fixtures
 EVIL = "<script>alert('x')</script>"
 
 
-def test_data_sets_are_those_of_the_project_and_of_runs_each_once(project, client):
+def test_data_sets_are_those_of_the_project_and_of_runs_each_once(project, client, says):
     write_rows(project / "mine.jsonl", QUESTIONS, Question)
     (project / "answers.jsonl").write_text('{"id": "1", "question": "?", "answer": "!"}\n')
     (project / "sub").mkdir()
     write_rows(project / "sub" / "theirs.jsonl", questions(3), Question)
     write_run(project / "runs" / "a", judged([1]), asked=QUESTIONS)
     page = client.get("/workbench/data").text
-    assert "2 files of questions" in page
+    says(sentence_in(page, "2 files of"))
     assert page.count('<h2 dir="auto">') == 2
     assert "mine.jsonl" in page
     assert "sub/theirs.jsonl" in page
-    assert "4 questions, 1 that the documents cannot answer" in page
+    says(sentence_in(page, "4 questions,"))
     assert ">a</a>" in page  # the run that holds a copy
     assert "answers.jsonl" not in page
 

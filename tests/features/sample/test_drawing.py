@@ -29,7 +29,7 @@ def asked(texts, n=1, quality=None):
 
 
 def texts_of(sampled):
-    return [one.asked.text for one in sampled.drawn]
+    return [one.question.text for one in sampled.drawn]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_a_question_of_several_cells_is_in_that_of_most_rows_with_its_answer_fro
     one = LoggedQuestion("q", "text", 0, 5, 0, cells=cells)
     sampled = draw([one], 1, SamplingMethod(by="tag", tags=["crop"]))
     assert [cell.name for cell in sampled.cells] == ["no crop"]  # 2 rows as "a" has: the first by name
-    assert (sampled.drawn[0].asked.at, sampled.drawn[0].asked.answered_at) == (2, 0)
+    assert (sampled.drawn[0].question.at, sampled.drawn[0].question.answered_at) == (2, 0)
     cells["a",].n = 3
-    assert draw([one], 1, SamplingMethod(by="tag", tags=["crop"])).drawn[0].asked.answered_at == 5
+    assert draw([one], 1, SamplingMethod(by="tag", tags=["crop"])).drawn[0].question.answered_at == 5
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), min_size=1), st.integers(3, 40))
@@ -117,7 +117,7 @@ def test_weights_add_up_to_the_log_where_every_cell_is_spoken_of(rows, count):
 
 def test_a_question_that_shares_no_term_is_in_a_topic_of_its_own():
     sampled = draw(asked([*CROPS, *BANKS, "zzz"]), 10, SamplingMethod(topics=2))
-    assert next(one.topic for one in sampled.drawn if one.asked.text == "zzz") == NO_TOPIC
+    assert next(one.topic for one in sampled.drawn if one.question.text == "zzz") == NO_TOPIC
 
 
 def test_without_a_number_the_topics_are_chosen():

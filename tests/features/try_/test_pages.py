@@ -2,6 +2,7 @@
 
 import pytest
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.golden import sentence_in
 from tests.support.tried_run import files_in, judge_text, prompt_text, tried_run
 from tests.support.workbench import create_workbench, opened, peopled
 
@@ -41,7 +42,7 @@ def test_the_page_of_a_run_leads_to_its_prompts(client):
     assert f"{OWN}/tone" in client.get(f"{OWN}/answer-prompt").text
     shown = client.get(f"{OWN}/tone")
     assert "Be strict." in shown.text
-    assert "How is the sun?" in shown.text
+    assert "the sun?" in shown.text
     assert client.get(f"{OWN}/containment").status_code == 404  # it asks nobody
     assert client.get(f"{OWN}/nothing").status_code == 404
 
@@ -54,7 +55,7 @@ def test_the_forecast_comes_first_and_asks_nobody(client, fake_openai):
     assert fake_openai.n_requests == asked
 
 
-def test_old_and_new_stand_side_by_side_and_the_run_is_as_it_was(client, tmp_path, fake_openai):
+def test_old_and_new_stand_side_by_side_and_the_run_is_as_it_was(client, tmp_path, fake_openai, says):
     before, asked = files_in(tmp_path / "runs"), fake_openai.n_requests
     job = tried(client, "tone", judge_text("lenient"))
     assert (job["life"], job["calls"]) == ("done", 2)
@@ -67,15 +68,15 @@ def test_old_and_new_stand_side_by_side_and_the_run_is_as_it_was(client, tmp_pat
     assert files_in(tmp_path / "runs") == before
     again = tried(client, "tone", judge_text("lenient"))
     assert (again["life"], again["calls"], fake_openai.n_requests - asked) == ("done", 0, 2)
-    assert "This trial is gone" in client.get(f"{OWN}/tone?trial=99").text
+    says(sentence_in(client.get(f"{OWN}/tone?trial=99").text, "This trial"))
 
 
-def test_the_answer_prompt_is_tried_and_kept_as_a_new_file(client, tmp_path):
+def test_the_answer_prompt_is_tried_and_kept_as_a_new_file(client, tmp_path, says):
     text = prompt_text("Always shout.")
     what = "answer-prompt"
     saved = client.get(f"{OWN}/{what}").text
     assert "my_strict" in saved
-    assert "and from nothing that you know besides" in saved
+    assert "you know besides" in saved
     job = tried(client, what, text)
     shown = client.get(f"{OWN}/{what}?trial={job['number']}").text
     assert "containment −1.00" in shown.replace("&#8722;", "−")  # the moon's reference is "quiet"
@@ -85,7 +86,7 @@ def test_the_answer_prompt_is_tried_and_kept_as_a_new_file(client, tmp_path):
     assert kept.json() == {"path": "prompts/my_strict@v1.toml"}
     first = (tmp_path / "prompts" / "my_strict@v1.toml").read_text()
     assert "louder" in first.splitlines()[0]
-    assert "holds this prompt already" in client.post(f"{OWN}/{what}/keep", json=keep).text
+    says(sentence_in(client.post(f"{OWN}/{what}/keep", json=keep).text, "holds this"))
     more = {"text": prompt_text("shout, please"), "change": "politer"}
     assert client.post(f"{OWN}/{what}/keep", json=more).json() == {"path": "prompts/my_strict@v2.toml"}
     assert (tmp_path / "prompts" / "my_strict@v1.toml").read_text() == first
@@ -136,7 +137,7 @@ def test_a_check_names_the_line_or_shows_what_is_sent(client):
         sent = client.post(f"{OWN}/{what}/check", json={"text": text}).json()
         assert sent["problem"] is None
         assert any(message["role"] == "user" for message in sent["prompts"])
-    assert "How is the moon?" in str(sent["prompts"])
+    assert "the moon?" in str(sent["prompts"])
 
 
 def test_only_owners_spend_and_a_reader_sees_what_was_found(settings, fake_openai: FakeOpenAI):

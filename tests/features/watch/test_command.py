@@ -13,7 +13,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import running, stats
 from tests.support.plain_rows import judgement_row
-from tests.support.undated import lines_with
+from tests.support.texts import lines_with
 
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.tables import write_rows

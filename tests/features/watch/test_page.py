@@ -10,6 +10,7 @@ from tests.features.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.browser import opened_tab
 from tests.support.golden import check_golden
 from tests.support.monitor_store import MODEL, TAGS, fill, row
+from tests.support.texts import element
 from tests.support.tiny_run import card
 
 from ragstone.features.watch.alarms import NO_DRIFT
@@ -45,11 +46,6 @@ def log(n_days=N_DAYS):
             )
         )
     return rows
-
-
-def element(html, part):
-    """Return the text of the first element that holds a part."""
-    return re.search(rf">([^<>]*{re.escape(part)}[^<>]*)<", html)[1].strip()
 
 
 def look_of(folder, rows, cards=(), **section):

@@ -9,7 +9,7 @@ from tests.support.command import ragstone
 from tests.support.label_rows import judgement, label
 
 from ragstone.features.improve.develop_command import score_scale
-from ragstone.features.improve.pages import HowToRun, scale_of
+from ragstone.features.improve.draft_forms import HowToRun, scale_of
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.mapping import mapping_of, parse_mapping, place_labels, read_mapping
 from ragstone.kernel.errors import ConfigError, DataError

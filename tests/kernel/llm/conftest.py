@@ -1,4 +1,4 @@
-"""What the tests of the door share: the bench of dialects, and the places where a ledger is kept."""
+"""What the tests of the door share: a door, and the bench of dialects."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,6 @@ import pytest
 from tests.support.dialects.server import KEY, Bench, serving_dialects
 from tests.support.doors import opened
 
-from ragstone.kernel.config import LedgerSection, Settings
 from ragstone.kernel.llm.providers import providers
 
 
@@ -32,12 +31,3 @@ def bench(_served_dialects: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     _served_dialects.requests.clear()
     _served_dialects.mended = False
     return _served_dialects
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def ledger_settings(request, tmp_path) -> Settings:
-    """Settings whose ledger is empty: a file, then a database. What holds of one holds of the other."""
-    if request.param == "sqlite":
-        return Settings(root=str(tmp_path))
-    server = request.getfixturevalue("postgres")
-    return Settings(root=str(tmp_path), ledger=LedgerSection(url=server.url(server.new_schema())))

@@ -18,11 +18,11 @@ import pytest
 from tests.support.fake_retriever import serving
 from tests.support.ledgers import key
 
+from ragstone.features.ledger.account import read_account
 from ragstone.features.watch.logged import Reader
 from ragstone.kernel.config import HttpSystem, MonitorSection, PythonSystem, Settings
 from ragstone.kernel.engine.cluster.vllm import read_rows_of
 from ragstone.kernel.llm import Ledger, Message, Prompt, anthropic, embeddings, litellm, llamacpp
-from ragstone.kernel.llm.account import read_account
 from ragstone.kernel.llm.batch_api import Result, read_result
 from ragstone.kernel.llm.openai_reply import StreamedReply, read_reply
 from ragstone.kernel.llm.prompt import Completion

@@ -27,6 +27,7 @@ from ragstone.kernel.llm.learnt import (
     keep_entry,
     kind_of,
     learnt_in,
+    learnt_in_folder,
     read_entries,
 )
 from ragstone.kernel.llm.prompt import Completion, Prompt
@@ -54,9 +55,8 @@ async def judge_all(bench, dialect: Kind, folder: Path, n: int = N, memory: Path
     bench.requests.clear()
     ledger = Ledger(folder / "ledger.sqlite")
     try:
-        async with open_door(
-            dialect.model, bench.settings(dialect), ledger, memory=memory or folder / ".ragstone"
-        ) as door:
+        store = learnt_in_folder(memory or folder / ".ragstone")
+        async with open_door(dialect.model, bench.settings(dialect), ledger, memory=store) as door:
             replies = await asyncio.gather(
                 *(door.ask(prompt(f"Judge row one {n}.")) for n in range(n)), return_exceptions=True
             )
@@ -99,7 +99,7 @@ async def test_the_file_holds_what_was_learnt_and_neither_key_nor_password_nor_t
     settings = bench.model(dialect, extra={"user": "secret-of-extra"})
     ledger = Ledger(tmp_path / "l")
     full = bench.settings(dialect, extra={"user": "secret-of-extra"})
-    async with open_door(dialect.model, full, ledger, memory=tmp_path) as door:
+    async with open_door(dialect.model, full, ledger, memory=learnt_in_folder(tmp_path)) as door:
         await door.ask(prompt("Judge row one."))
     ledger.close()
     text = (tmp_path / FILE).read_text()
@@ -239,7 +239,7 @@ class TestFirst:
 
 class TestMemory:
     def memory(self, folder: Path, day: datetime.date = DAY, **extra: object) -> ModelMemory:
-        return ModelMemory(folder, "a/model", extra, today=lambda: day)
+        return ModelMemory(learnt_in_folder(folder), "a/model", extra, today=lambda: day)
 
     def learn(self, folder: Path, **of_dialect: object) -> None:
         dialect, room = Dialect(**of_dialect), Room(None, likely=True)
@@ -261,7 +261,10 @@ class TestMemory:
 
     def test_another_model_another_address_and_other_fields_are_others(self, tmp_path):
         self.learn(tmp_path, temperature=False)
-        for memory in (ModelMemory(tmp_path, "a/model@there", {}), self.memory(tmp_path, effort="low")):
+        for memory in (
+            ModelMemory(learnt_in_folder(tmp_path), "a/model@there", {}),
+            self.memory(tmp_path, effort="low"),
+        ):
             assert self.recalled(memory)[2] == frozenset()
 
     def test_a_declared_room_is_neither_kept_nor_changed(self, tmp_path):
@@ -356,7 +359,7 @@ async def test_what_a_refusal_contradicts_is_forgotten(bench, tmp_path):
     )
     keep_entry(tmp_path, identity, {"learnt": learnt})
     ledger = Ledger(tmp_path / "l")
-    async with open_door(dialect.model, settings, ledger, memory=tmp_path) as door:
+    async with open_door(dialect.model, settings, ledger, memory=learnt_in_folder(tmp_path)) as door:
         for n in range(3):
             assert (await door.ask(prompt(f"Judge row {n}."))).value.score == 2
     ledger.close()

@@ -1,6 +1,7 @@
 from types import SimpleNamespace
 
 import msgspec
+import pytest
 from tests.support.plain_rows import judgement_row
 
 from ragstone.kernel.config import RetrieveSection
@@ -88,3 +89,22 @@ def test_questions_that_were_fused_by_document_are_counted(says):
     [fused] = [note for note in ranking_notes(rankings, [], RetrieveSection()) if "fused" in note]
     says(fused)
     assert not any("fused" in note for note in ranking_notes(rankings[1:], [], RetrieveSection()))
+
+
+def test_the_note_on_unmeasured_judges_names_the_file_where_the_reader_stands():
+    metrics = summarise([judged("correctness", "openai/m"), judged("correctness", NO_MODEL, "coverage")])
+    [note] = plain_notes(metrics, judgements="runs/my run/judgements.jsonl")
+    assert note.endswith("ragstone agree 'runs/my run/judgements.jsonl' labels.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("/home/me/runs/a/judgements.jsonl", "runs/a/judgements.jsonl"),
+        ("out/verdicts.jsonl", "verdicts.jsonl"),
+        ("a", "judgements.jsonl"),
+    ],
+)
+def test_so_does_that_of_judgements_alone(name, file):
+    metrics = summarise([judged("correctness", "openai/m")])
+    assert f"ragstone agree {file} labels.jsonl" in judgements_alone(name, metrics, []).notes[0]

@@ -15,7 +15,7 @@ from ragstone.kernel.corpus.tags import Tag, load_tags
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.gathering import Gathered
 from ragstone.kernel.engine.session import Session, open_session
-from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError, nearest
+from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError, checks_arguments, nearest
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Turn
@@ -68,6 +68,7 @@ EMBEDDED = "llamacpp/smollm2-135m"
 
 
 @contextlib.asynccontextmanager
+@checks_arguments
 async def open_assistant(
     settings: Settings | None = None,
     session: Session | None = None,

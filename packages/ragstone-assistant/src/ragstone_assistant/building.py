@@ -11,7 +11,7 @@ from ragstone.kernel.corpus.model_tags import name_topic
 from ragstone.kernel.corpus.tags import load_tags
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import Session, open_session
-from ragstone.kernel.errors import DataError, Stopped
+from ragstone.kernel.errors import DataError, Stopped, checks_arguments
 from ragstone.kernel.stages.corpus import ingest_options
 from ragstone_assistant.knowledge.entry import Advance, BuildResult, Entry
 from ragstone_assistant.knowledge.grouping import Namer
@@ -60,6 +60,7 @@ async def _namer(model: str, session: Session) -> Namer:
     return Namer(model, names)
 
 
+@checks_arguments
 def build_knowledge(
     sources: Sequence[Path | str] = (),
     settings: Settings | None = None,

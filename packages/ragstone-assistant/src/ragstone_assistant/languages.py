@@ -81,19 +81,14 @@ def _in_latin(text: str, fallback: str) -> str:
     tokens = tokenize(text)
     hits = {lang: sum(word in _words(lang) for word in tokens) for lang in LATIN}
     if not any(hits.values()) and (len(tokens) < LONG or detect_language(text) not in LATIN):
-        return _by_detector(text, fallback)
+        detected = detect_language(text)
+        return detected if detected in LATIN else fallback
     odds = language_odds(text)
     scores = {lang: WORD_WEIGHT * hits[lang] + math.log(max(odds.get(lang, 0.0), FLOOR)) for lang in LATIN}
     best = max(scores, key=scores.__getitem__)
     # Portuguese shares words with Spanish: a long text that the detector is sure about is believed.
     other = detect_language(text) if len(tokens) >= LONG else None
     return best if other is None or other in LATIN or hits[best] > len(tokens) / 3 else fallback
-
-
-def _by_detector(text: str, fallback: str) -> str:
-    """Return what the detector is sure of, if it is one of ours."""
-    detected = detect_language(text)
-    return detected if detected in LATIN else fallback
 
 
 @cache

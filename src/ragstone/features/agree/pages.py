@@ -76,11 +76,16 @@ def cards(request: AnyRequest, app: AtApp) -> Response[str]:
 @get("/cards/{card_id:str}", sync_to_thread=True)
 def card(request: AnyRequest, app: AtApp, card_id: FromPath[str]) -> Response[str]:
     """Give a report card."""
-    one = next((found for found in cards_of(app) if found.id == card_id), None)
-    if one is None:
+    chosen = next((own for own in cards_of(app) if own.id == card_id), None)
+    if chosen is None:
         raise NotFoundException("This report card no longer exists: see the list of report cards.")
     return page(
-        request, "features/agree/card_page.html", one.card.judge, **WORDS, one=one, card=contained(one.card)
+        request,
+        "features/agree/card_page.html",
+        chosen.card.judge,
+        **WORDS,
+        one=chosen,
+        card=contained(chosen.card),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Question
@@ -38,6 +38,7 @@ class AskedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
 
 
+@checks_arguments
 def ask(
     question: str,
     *,

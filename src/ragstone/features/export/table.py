@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, optional_package
+from ragstone.kernel.errors import DataError, checks_arguments, optional_package
 from ragstone.kernel.runs.joined import FinishedRun
 from ragstone.kernel.tables import Rows, check_place, partial_path
 from ragstone.kernel.tables.cells import cell, no_formula, open_table
@@ -27,6 +27,7 @@ ROWS = {
 MOST_IN_A_CELL = 32_767  # of Excel, which cuts what is longer
 
 
+@checks_arguments
 def export_table(run: FinishedRun, path: Path | str, *, force: bool = False) -> int:
     """Write the joined table of a run and return how many rows it has.
 

@@ -55,7 +55,7 @@ def line_of(text: str, at: int) -> int:
 
 @lru_cache(maxsize=1)  # the lines of one text are asked for one after the other
 def _line_ends(text: str) -> list[int]:
-    return [place for place, sign in enumerate(text) if sign == "\n"]
+    return [at for at, sign in enumerate(text) if sign == "\n"]
 
 
 def _check(path: Path) -> None:
@@ -133,8 +133,8 @@ def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
 def first_row(path: Path, columns: Mapping[str, str] = {}) -> Cells:
     """Return the first row that can be read; empty where there is none. columns: as of open_sheet."""
     sheet = open_sheet(path, columns)
-    found = next((row for _, row in sheet.rows if isinstance(row, dict)), {})
-    return {**dict.fromkeys(sheet.columns or ()), **found}
+    row = next((row for _, row in sheet.rows if isinstance(row, dict)), {})
+    return {**dict.fromkeys(sheet.columns or ()), **row}
 
 
 def is_parquet(path: Path) -> bool:
@@ -175,9 +175,9 @@ def json_list(path: Path) -> list[msgspec.Raw]:
     with open_text(path) as file:
         content = file.read()
     try:
-        found: object = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
-        if isinstance(found, dict):
-            inner = found
+        rows: object = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
+        if isinstance(rows, dict):
+            inner = rows
             for _ in range(2):  # {"data": [...]} and {"data": {"examples": [...]}}
                 lists = [raw for raw in inner.values() if bytes(raw).lstrip()[:1] == b"["]
                 objects = [raw for raw in inner.values() if bytes(raw).lstrip()[:1] == b"{"]
@@ -194,7 +194,7 @@ def json_list(path: Path) -> list[msgspec.Raw]:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). Export it again, or correct it there."
         ) from None
-    return found if isinstance(found, list) else []
+    return rows if isinstance(rows, list) else []
 
 
 def _objects(items: list[msgspec.Raw]) -> Iterator[tuple[int, Cells | str]]:

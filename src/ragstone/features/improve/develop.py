@@ -38,9 +38,8 @@ from ragstone.kernel.agreement.pairing import Human, Key
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import DataError, RagstoneError
+from ragstone.kernel.errors import DataError, RagstoneError, checks_arguments
 from ragstone.kernel.judging import Judge, load_judge, question_digest
-from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.records import Judgement
@@ -99,7 +98,7 @@ class TestLook(msgspec.Struct, frozen=True, kw_only=True):
 def digest_of_judge(judge: Judge) -> str:
     """Return what a judge is told by in a log: by all that its file says, but version and `tuned_on`."""
     same = msgspec.structs.replace(judge, version=1, tuned_on=[])
-    return digest_of(msgspec.json.encode(every_key(same)).decode())
+    return digest_of(msgspec.json.encode(same.every_key()).decode())
 
 
 async def develop(task: DevelopmentTask, session: Session) -> Development:
@@ -270,6 +269,7 @@ class DevelopmentRun(msgspec.Struct, frozen=True, kw_only=True):
     how: SessionOptions = PLAIN
 
 
+@checks_arguments
 def develop_judge(
     judge: Place | Judge,
     *,
@@ -307,6 +307,7 @@ def develop_judge(
     return run_draft(run)
 
 
+@checks_arguments
 def look_at_test(
     judge: Place | Judge,
     *,
@@ -338,6 +339,7 @@ def look_at_test(
     return take_look(run)
 
 
+@checks_arguments
 def freeze_judge(
     judge: Place, change: str, *, development: Development | None = None, settings: Settings | None = None
 ) -> Frozen:

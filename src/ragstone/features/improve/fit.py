@@ -9,14 +9,9 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement.comparison import JudgeId, by_judge
-from ragstone.kernel.agreement.pairing import Key, as_yes_no, human_scores, pair
-from ragstone.kernel.config.library import ENDING
-from ragstone.kernel.errors import ConfigError, DataError, takes_rows
-from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
-from ragstone.kernel.judging.combined import CascadeJudge
-from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.judging.fitting import (
+from ragstone.features.improve.judge_text import judge_text
+from ragstone.features.improve.labelled_sets import as_yes_no
+from ragstone.features.improve.thresholds import (
     LEVEL,
     CascadeFit,
     Scored,
@@ -28,9 +23,14 @@ from ragstone.kernel.judging.fitting import (
     most_agreement,
     outcomes_of,
 )
-from ragstone.kernel.judging.leaves import asks_default
+from ragstone.kernel.agreement.comparison import JudgeId, by_judge
+from ragstone.kernel.agreement.pairing import Key, human_scores, pair
+from ragstone.kernel.config.library import ENDING
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
+from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
+from ragstone.kernel.judging.combined import CascadeJudge
+from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.variant import placed_name
-from ragstone.kernel.judging.writing import judge_text
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Usage
 from ragstone.kernel.tables.writing import check_place
 
@@ -152,7 +152,7 @@ def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], spelling: str) -> _J
         names = " or ".join(repr(f"{spelling} by {model}") for model in sorted(rows_by_model))
         raise ConfigError(f"the file holds judgements by {spelling} with several models. Write {names}.")
     [(model, rows)] = rows_by_model.items()
-    named = model if asks_default(judge) and " + " not in model else None
+    named = model if judge.asks_default and " + " not in model else None
     member = Member(judge=placed_name(name if by else spelling), model=named, loaded=judge)
     return _JudgeRows(judge, member, rows)
 
@@ -254,6 +254,8 @@ def check_cascade_file(path: Path, force: bool) -> None:
     check_place(path, force)
 
 
-def write_cascade(fit: CascadeFit, path: Path) -> None:
+@checks_arguments
+def write_cascade(fit: CascadeFit, path: Path | str) -> None:
     """Write the cascade as a judge's file; files of members are named from there."""
+    path = Path(path)
     path.write_text(judge_text(fit.judge, path.absolute().parent), encoding="utf-8")

@@ -1,5 +1,6 @@
 """Labelled sets: answers, what people say of them, and the part that each question is in."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from ragstone.kernel.agreement.pairing import UNNAMED, Key
 from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.split import documents_of
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import DataError, nearest
+from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import Answer, Judgement, Label, Question
 from ragstone.kernel.stages.judge import judge_context, judge_rows
@@ -196,3 +197,22 @@ def open_set(settings: Settings, name: str, words: Mapping[str, float] | None = 
         return read_labelled(source.labels, words=words)
     texts = read_texts(source.queue, read_queue(source.queue, name))
     return labelled_set(name, texts, read_rows(source.labels, Label))
+
+
+def as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> list[Label]:
+    """Return the labels of a metric as 1 and 0, 1 from `yes_from` on.
+
+    Raises DataError if it is not said how, ConfigError for a number that is none.
+    """
+    if yes_from is not None and not math.isfinite(yes_from):
+        raise ConfigError(f"yes from {yes_from}: give a number, the lowest label that is a yes.")
+    of_metric = [label for label in labels if label.metric in (None, metric)]
+    values = sorted({label.score for label in of_metric})
+    if yes_from is not None:
+        return [msgspec.structs.replace(label, score=float(label.score >= yes_from)) for label in of_metric]
+    if not set(values) <= {0.0, 1.0}:
+        listed = ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
+        raise DataError(
+            f"the labels are {listed}, not 0 and 1: say with --yes-from from which one on it is a yes."
+        )
+    return of_metric

@@ -24,7 +24,7 @@ from ragstone.features.improve.candidates.rows import (
     yes_from_of,
 )
 from ragstone.features.improve.develop import DevelopmentRun, Place, record_look, user_of
-from ragstone.features.improve.labelled_sets import LabelledSet, read_labelled
+from ragstone.features.improve.labelled_sets import LabelledSet, as_yes_no, read_labelled
 from ragstone.features.improve.learned import (
     A_GAIN,
     METHODS,
@@ -46,15 +46,14 @@ from ragstone.features.improve.learned_file import (
 )
 from ragstone.features.improve.parts import Node, Part
 from ragstone.features.improve.store import DevelopmentStore
+from ragstone.features.improve.thresholds import FOLDS
 from ragstone.features.improve.values import Scale
-from ragstone.kernel.agreement.pairing import as_yes_no
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError, DataError, ModelError, nearest
+from ragstone.kernel.errors import ConfigError, DataError, ModelError, checks_arguments, nearest
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.judging.fitting import FOLDS
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.variant import placed_name
 from ragstone.kernel.llm import parse_caps
@@ -274,6 +273,7 @@ class LearningRun(msgspec.Struct, frozen=True, kw_only=True):
     proposer: str | None = None
 
 
+@checks_arguments
 def learn_judge(
     judge: Place,
     *,

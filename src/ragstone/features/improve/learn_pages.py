@@ -4,6 +4,16 @@ from litestar import post
 from litestar.params import JSONBody
 
 from ragstone.features.improve.develop import DevelopmentRun
+from ragstone.features.improve.draft_forms import (
+    Expected,
+    HowToRun,
+    Started,
+    check_model,
+    expected_of,
+    number_in,
+    scale_of,
+    settings_of,
+)
 from ragstone.features.improve.judge_files import JudgeFile
 from ragstone.features.improve.labelled_sets import open_set
 from ragstone.features.improve.learn import (
@@ -14,18 +24,7 @@ from ragstone.features.improve.learn import (
     learning_task,
 )
 from ragstone.features.improve.pages import GIVEN as GIVEN
-from ragstone.features.improve.pages import (
-    AtJudge,
-    Expected,
-    HowToRun,
-    Started,
-    check_model,
-    development_of,
-    expected_of,
-    number_in,
-    scale_of,
-    settings_of,
-)
+from ragstone.features.improve.pages import AtJudge, development_of
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.llm import parse_caps

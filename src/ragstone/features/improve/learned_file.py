@@ -14,6 +14,7 @@ from ragstone.features.improve.judge_files import (
     read_text,
     same_version,
 )
+from ragstone.features.improve.judge_text import judge_text
 from ragstone.features.improve.learn_words import history_lines
 from ragstone.features.improve.learned import LearnedCandidate, Learning
 from ragstone.features.judges.versions import FOLDER, versions
@@ -23,7 +24,6 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.variant import options_of
-from ragstone.kernel.judging.writing import judge_text
 
 
 class LearnedFile(msgspec.Struct, frozen=True, kw_only=True):

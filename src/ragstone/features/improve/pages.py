@@ -1,7 +1,5 @@
 """The pages of a judge in development, and what its page does: check a draft, forecast, run, freeze, look."""
 
-import math
-import re
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +20,21 @@ from ragstone.features.improve.develop import (
     look_at_part,
     outcome_of,
 )
+from ragstone.features.improve.draft_forms import (
+    DraftChecked,
+    DraftText,
+    Expected,
+    HowToRun,
+    Started,
+    check_length,
+    check_model,
+    expected_of,
+    line_in,
+    messages_of,
+    models_of,
+    scale_of,
+    settings_of,
+)
 from ragstone.features.improve.judge_files import (
     JudgeFile,
     before_of,
@@ -35,19 +48,13 @@ from ragstone.features.improve.learn_words import learning_document
 from ragstone.features.improve.learned import METHODS, Learning
 from ragstone.features.improve.store import DevelopmentStore, JudgeDraft, Outcome
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
-from ragstone.features.judges.testing import prompts_of
 from ragstone.features.judges.versions import versions
-from ragstone.kernel.agreement.mapping import read_mapping
-from ragstone.kernel.config import Settings, choose
-from ragstone.kernel.console.asking import forecast_lines
+from ragstone.kernel.config import Settings
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.leaves import asks_default
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.llm.forecast import Forecast
-from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, Life
 from ragstone.kernel.serve.requests import AnyRequest
@@ -55,15 +62,11 @@ from ragstone.kernel.serve.state import AppState, AtApp
 
 SHOWN_DRAFTS = 50
 INTERRUPTED = "The server ended while it ran. Run it again: finished calls are in the ledger."
-LONGEST = 200_000  # characters of a judge's file
 MEANWHILE = (
     "{last.who} saved draft {last.number} while you were at work on this page. Yours is kept as draft "
     "{draft.number}, and nothing was run. Look at draft {last.number} first, or run again to go on with "
     "yours."
 )
-
-
-LINE = re.compile(r"\.toml:(\d+):|\bline (\d+)")
 
 
 class LabelledEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,16 +79,6 @@ class LabelledEntry(msgspec.Struct, frozen=True, kw_only=True):
     wrong: str | None = None
 
 
-class HowToRun(msgspec.Struct, frozen=True, kw_only=True):
-    """How a judge is to be run. threshold, mapping: how scores meet labels; model: "" for the one set."""
-
-    labels: str
-    threshold: str = ""
-    mapping: str = ""
-    model: str = ""
-    budget: str = ""
-
-
 class DraftToRun(HowToRun, frozen=True, kw_only=True):
     """A draft to run. base: the number of the last draft when the page was loaded; 0 for none."""
 
@@ -93,41 +86,11 @@ class DraftToRun(HowToRun, frozen=True, kw_only=True):
     base: int
 
 
-class DraftText(msgspec.Struct, frozen=True):
-    """A draft's text, to be looked at alone."""
-
-    text: str
-
-
 class ToFreeze(msgspec.Struct, frozen=True):
     """A draft to freeze, and what changed."""
 
     draft: int
     change: str
-
-
-class DraftChecked(msgspec.Struct, frozen=True, kw_only=True):
-    """A draft's text. problem: in the loader's words, None for a judge; prompts: for an example row."""
-
-    problem: str | None = None
-    line: int | None = None
-    prompts: list[dict[str, str]] = []
-
-
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would ask, in words. budget: a cap that leaves room for what is asked twice."""
-
-    lines: list[str]
-    calls: int
-    budget: str
-
-
-class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of the draft that was saved. words: what to know of it, where it does not run yet."""
-
-    draft: int
-    running: bool
-    words: str | None = None
 
 
 class FrozenAs(msgspec.Struct, frozen=True, kw_only=True):
@@ -316,17 +279,6 @@ def check(file: AtJudge, data: JSONBody[DraftText]) -> DraftChecked:
         return DraftChecked(problem=problem, line=line_in(str(mistake)))
 
 
-def messages_of(judge: Judge) -> list[dict[str, str]]:
-    """Return what the model would be sent for an example row; empty for a judge that asks none."""
-    return [message for prompt in prompts_of(judge) for message in prompt.messages]
-
-
-def check_length(text: str, name: str) -> None:
-    """Raise ConfigError for a text that is too long for a prompt."""
-    if len(text) > LONGEST:
-        raise ConfigError(f"{name}.toml: {len(text):,} characters are more than a prompt may have.")
-
-
 @post("/judges/{name:str}/forecast", status_code=200, sync_to_thread=True, guards=[OWNER])
 def forecast(app: AtApp, file: AtJudge, data: JSONBody[DraftToRun]) -> Expected:
     """Give what a run would ask; nobody is asked."""
@@ -339,12 +291,6 @@ def forecast_look(app: AtApp, file: AtJudge, data: JSONBody[HowToRun]) -> Expect
     """Give what a look at the test part would ask; nobody is asked, and no look is counted."""
     settings = settings_of(app.settings, data.model)
     return expected_of(forecast_development(look_task(app, file, settings, data), settings, "test"))
-
-
-def expected_of(forecast: Forecast) -> Expected:
-    """Return a forecast as pages show it."""
-    room = forecast.calls + max(5, forecast.calls // 4)
-    return Expected(lines=forecast_lines(forecast), calls=forecast.calls, budget=f"{room}calls")
 
 
 @post("/judges/{name:str}/run", sync_to_thread=True, guards=[OWNER])
@@ -470,47 +416,6 @@ def look(
     return Started(draft=0, running=True)
 
 
-def scale_of(form: HowToRun) -> Scale:
-    """Return how scores meet labels. Raises ConfigError for what is none."""
-    label_words, mapping = read_mapping([form.mapping] if form.mapping.strip() else [], "mapping")
-    threshold = number_in(form.threshold, "threshold") if form.threshold.strip() else None
-    return Scale(threshold=threshold, mapping=mapping, words=label_words)
-
-
-def number_in(text: str, what: str) -> float:
-    """Return the number that was typed. Raises ConfigError for what is none."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ConfigError(f"{what} {text.strip()!r} is not a number.")
-    return number
-
-
-def settings_of(settings: Settings, model: str) -> Settings:
-    """Return the settings with the model that was chosen. Raises ConfigError for one that is not offered."""
-    if model and model not in models_of(settings):
-        raise ConfigError(f'model {model!r} is not in ragstone.toml. Add its table, [models."{model}"].')
-    return choose(settings, "judge", model=model or None)
-
-
-def models_of(settings: Settings) -> list[str]:
-    """Return the models that may be asked: the judge's own first, then those with a table, if any can be."""
-    own = [settings.judge.model] if settings.judge.model else []
-    known = [name for name in settings.models if name.partition("/")[0] in providers()]
-    return list(dict.fromkeys([*own, *known]))
-
-
-def check_model(judge: Judge, settings: Settings) -> None:
-    """Raise ConfigError where a judge asks a model, and none is set."""
-    if asks_default(judge) and settings.judge.model is None:
-        raise ConfigError(
-            f'{judge.name} asks a model, and none is set. Write model = "openai/gpt-4o-mini", or another, in '
-            "the table [judge] of ragstone.toml, and start the workbench again."
-        )
-
-
 def draft_task(app: AppState, file: JudgeFile, settings: Settings, data: DraftToRun) -> DevelopmentTask:
     """Return what a draft's run is: under its next number, against the version before.
 
@@ -542,12 +447,6 @@ def _task(
     labelled = open_set(settings, data.labels, scale.words)
     parts = app.part(development_of).split(labelled)
     return DevelopmentTask(draft=judge, before=before, labelled=labelled, parts=parts, scale=scale)
-
-
-def line_in(message: str) -> int | None:
-    """Return the line that a message of the loader names."""
-    match = LINE.search(message)
-    return int(match[1] or match[2]) if match else None
 
 
 ROUTES = (

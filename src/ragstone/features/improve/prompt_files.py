@@ -41,7 +41,13 @@ def draft_prompt(settings: Settings, text: str) -> AnsweringPrompt:
             f"a prompt named {prompt.name!r} comes with Ragstone, and its answers and yours could not be "
             f'told apart. Write e.g. name = "my_{prompt.name}".'
         )
-    return msgspec.structs.replace(prompt, version=_version_of(settings, prompt))
+    there = versions(_file_of(settings, prompt.name))
+    same = (
+        number
+        for number, file in there.items()
+        if msgspec.structs.replace(load_prompt(file), version=prompt.version) == prompt
+    )
+    return msgspec.structs.replace(prompt, version=next(same, max(there, default=0) + 1))
 
 
 def keep_prompt(settings: Settings, text: str, change: str, who: str) -> Path:
@@ -52,9 +58,9 @@ def keep_prompt(settings: Settings, text: str, change: str, who: str) -> Path:
     """
     prompt, line = draft_prompt(settings, text), change.strip()
     path = _file_of(settings, prompt.name)
-    kept = versions(path).get(prompt.version)
-    if kept:
-        raise ConfigError(f"{kept} holds this prompt already: change it, then keep it.")
+    existing = versions(path).get(prompt.version)
+    if existing:
+        raise ConfigError(f"{existing} holds this prompt already: change it, then keep it.")
     if not line:
         raise ConfigError("say in a line what changed, for whoever reads the versions later.")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,14 +72,3 @@ def keep_prompt(settings: Settings, text: str, change: str, who: str) -> Path:
 
 def _file_of(settings: Settings, name: str) -> Path:
     return settings.path(FOLDER) / f"{name}.toml"
-
-
-def _version_of(settings: Settings, prompt: AnsweringPrompt) -> int:
-    """Return the number of the version that a prompt is, else the next."""
-    there = versions(_file_of(settings, prompt.name))
-    same = (n for n, file in there.items() if _alike(load_prompt(file), prompt))
-    return next(same, max(there, default=0) + 1)
-
-
-def _alike(one: AnsweringPrompt, other: AnsweringPrompt) -> bool:
-    return msgspec.structs.replace(one, version=other.version) == other

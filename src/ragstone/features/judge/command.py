@@ -83,7 +83,7 @@ def judge(
     )
     from ragstone.features.judge.sheet import AnswerSheet
     from ragstone.kernel.config import choose
-    from ragstone.kernel.judging.leaves import read_no_answer
+    from ragstone.kernel.judging.fields import read_no_answer
     from ragstone.kernel.stages.judge import load_judges
 
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)

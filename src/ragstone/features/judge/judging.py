@@ -3,31 +3,39 @@
 import contextlib
 import functools
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.features.judge.sheet import AnswerSheet
-from ragstone.kernel.config import Settings
+from ragstone.features.judge.sheet import AnswerSheet, answers_or_questions
+from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.digests import digest_of, made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
-from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.engine.progress import Progress, silent
+from ragstone.kernel.engine.session import (
+    PLAIN,
+    Session,
+    SessionOptions,
+    forecast_of,
+    open_session,
+    run_in_session,
+)
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, Tally
-from ragstone.kernel.judging.conversation import TURN
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
-from ragstone.kernel.judging.leaves import asks_default, members_of
+from ragstone.kernel.judging.conversation import TURN, every_reply
+from ragstone.kernel.judging.fields import JOINT_SUFFIX, members_of, read_no_answer
 from ragstone.kernel.judging.savings import CascadeTally
+from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.forecasting import hear_judging
-from ragstone.kernel.stages.judge import count_planned, judge_rows
+from ragstone.kernel.stages.judge import AnyJudge, count_planned, judge_rows, load_judges
 from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, masking_notes
-from ragstone.kernel.tables import check_output, keep_sources, read_rows
+from ragstone.kernel.tables import Rows, check_output, keep_sources, parse_rows, read_rows
 from ragstone.kernel.tables.columns import PASSAGE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.interchange.recognise import is_trace
@@ -216,7 +224,7 @@ def judges_again(output: str, answers: Iterable[Answer], judges: Sequence[Judge]
         judge = by_name.get(row.judge.removesuffix(JOINT_SUFFIX))
         if judge is None:
             why = f"it holds judgements by {row.judge} too. Add --judge {row.judge}: nothing is asked twice"
-        elif row.model not in (NO_MODEL, settings.judge.model) and asks_default(judge):
+        elif row.model not in (NO_MODEL, settings.judge.model) and judge.asks_default:
             why = f"its judgements by {row.judge} were made with {row.model}. Add --model {row.model}"
         elif (row.question_id, row.system) not in answered:
             why = f"it holds judgements of answers that are not in the sheet, such as {row.question_id!r}"
@@ -226,3 +234,53 @@ def judges_again(output: str, answers: Iterable[Answer], judges: Sequence[Judge]
             f"{output} exists and was not touched: {why}; or give another name, or --force to replace it."
         )
     return True
+
+
+@checks_arguments
+def judge(
+    answers: Iterable[Answer | dict[str, Any]],
+    *,
+    judges: Iterable[AnyJudge],
+    columns: Mapping[str, str] | None = None,
+    model: str | None = None,
+    one_call: bool | None = None,
+    each_turn: bool = False,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    batch: bool = False,
+    progress: Progress = silent,
+) -> Rows[Judgement]:
+    """Return every judge's judgements of every answer: all answers by the first judge, then by the next.
+
+    answers: rows, or dicts or a data frame with the column names of any tool that `read_rows` understands;
+    questions will do where no judge reads an answer. columns: field -> column, where they are others. judges:
+    names, paths of judge files, Judge values, or Python functions (see judge_function). model: asked by those
+    judges that ask one, in place of the one in `settings` (default: ragstone.toml). one_call: judges whose
+    replies fit into one are asked together; their judgements then carry `NAME@together`. each_turn: every
+    reply of a conversation (`turns`) is judged, as `ID#PLACE` with its place among the turns, from 1. budget:
+    e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what they cut off has the status `over_budget` or
+    `timeout`. batch: by the provider's batch API, cheaper, in hours. Raises DataError for a row that cannot
+    be read or a second one with its question_id and system, ConfigError for an unknown judge, ModelError when
+    no call can succeed.
+    """
+    chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
+    found = load_judges(judges)
+    if read_no_answer(found):
+        held = list(answers) if isinstance(answers, Iterator) else answers  # it may be read twice
+        rows = list(answers_or_questions(lambda kind: parse_rows(held, kind, columns=columns)))
+    else:
+        rows = parse_rows(answers, Answer, columns=columns)
+
+    def unfolded() -> Iterable[Answer]:
+        return every_reply(rows) if each_turn else rows
+
+    n_rows = sum(1 for _ in unfolded())
+    how = SessionOptions(parse_caps(budget, deadline), offline, batch, progress)
+
+    async def work(session: Session) -> Rows[Judgement]:
+        judged = judge_rows(unfolded, found, session, n_rows)
+        return Rows([row async for row in judged], Judgement)
+
+    return run_in_session(chosen, how, work)

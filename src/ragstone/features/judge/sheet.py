@@ -2,19 +2,19 @@
 
 import pickle
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 
+from ragstone.kernel.errors import ColumnsError
 from ragstone.kernel.judging.conversation import every_reply
 from ragstone.kernel.records import Answer, Question
-from ragstone.kernel.stages.given import answers_or_questions
-from ragstone.kernel.systems.rows import join_questions, with_columns
+from ragstone.kernel.systems.rows import join_questions, unanswered, with_columns
 from ragstone.kernel.tables import read_rows
 
 BLOCK = 2000  # rows in memory; what is beyond them stands in a file, for memory does not grow with a sheet
@@ -91,3 +91,18 @@ class AnswerSheet:
             rows = with_columns(join_questions(rows, self._by_id), self._by_id)
         rows = islice(rows, self.limit)
         return every_reply(rows) if self.each_turn else rows
+
+
+def answers_or_questions(read: Callable[[type], Iterable[Any]]) -> Iterator[Answer]:
+    """Yield the answers that `read` gives; where no column holds any, its questions, with empty ones."""
+    answers: Iterator[Answer] = iter(())
+    try:
+        answers = iter(read(Answer))
+        first = next(answers, None)
+    except ColumnsError:
+        for question in read(Question):
+            yield msgspec.structs.replace(unanswered(question, "default"), metadata=question.metadata)
+        return
+    if first is not None:
+        yield first
+        yield from answers

@@ -13,7 +13,6 @@ from ragstone.features.agree.words import words_of_cards
 from ragstone.features.judges.versions import FOLDER, versions
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging import Judge, judge_names, load_judge
-from ragstone.kernel.judging.judge import every_key
 from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -107,7 +106,7 @@ def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]
         **WORDS,
         one=chosen,
         judge=chosen.judge,
-        says=every_key(chosen.judge) if chosen.judge else {},
+        says=chosen.judge.every_key() if chosen.judge else {},
         frozen=sorted(versions(chosen.path)) if chosen.path else [],
     )
 

@@ -18,7 +18,6 @@ from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge, JudgeContext, judge_answer
 from ragstone.kernel.judging.examples import example_answer
 from ragstone.kernel.judging.fields import Example, JudgeFields
-from ragstone.kernel.judging.leaves import models_of
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.llm import Prompt, Reply
 from ragstone.kernel.llm.stub_reply import stub_reply
@@ -83,7 +82,7 @@ def prompts_of(judge: Judge) -> list[ShownTrial]:
         return [np.ones(1, dtype=np.float32) for _text in texts]
 
     async def work() -> None:
-        others = dict.fromkeys(models_of(judge), ask)
+        others = dict.fromkeys(judge.models, ask)
         context = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
         rows = [msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in EASY]
         for row in rows_of_group([judge], rows):

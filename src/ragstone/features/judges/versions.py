@@ -11,9 +11,9 @@ VERSIONED = re.compile(r"@v([1-9]\d*)\.toml$")
 
 def versions(path: Path) -> dict[int, Path]:
     """Return the versions that were frozen: number -> their file, `NAME@vN.toml` beside the judge's own."""
-    found = {}
+    known = {}
     for file in path.parent.glob(f"{path.stem}@v*.toml"):
         number = VERSIONED.search(file.name)
         if number:
-            found[int(number[1])] = file
-    return dict(sorted(found.items()))
+            known[int(number[1])] = file
+    return dict(sorted(known.items()))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.ledger.salvage import is_damaged, salvaged
+from ragstone.features.ledger.account import price_of, tally_responses, tally_usd
+from ragstone.features.ledger.salvage import salvaged
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError, explaining, nearest
-from ragstone.kernel.llm.account import price_of, sum_usd, tally_responses, tally_usd
+from ragstone.kernel.llm.budget import sum_usd
+from ragstone.kernel.llm.ledger import is_damaged
 from ragstone.kernel.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.response_store import Row, StoredResponse, export_lines

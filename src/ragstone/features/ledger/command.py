@@ -13,8 +13,8 @@ from ragstone.kernel.console.printing import WRONG_USE, on_terminal, say, show, 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ragstone.features.ledger.account import Account, AccountLine
     from ragstone.features.ledger.archive import Chosen
-    from ragstone.kernel.llm.account import Account, AccountLine
     from ragstone.kernel.llm.ledgers import Place
 
 SHOWN_DAYS = 14
@@ -43,8 +43,8 @@ def show_account(*, config: Config = None, json: AsJson = False) -> None:
 
     - `ragstone ledger show --json`
     """
+    from ragstone.features.ledger.account import read_account
     from ragstone.kernel.config import load_settings
-    from ragstone.kernel.llm.account import read_account
     from ragstone.kernel.llm.ledgers import ledger_place
 
     settings = load_settings(config)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.llm.ledger import check_order, connect, explain, is_damage, readable
+from ragstone.kernel.llm.ledger import readable
 from ragstone.kernel.llm.response_store import Row
 
 PAGE = 4096  # of every file that Ragstone makes
@@ -25,20 +25,6 @@ BEGINNING = re.compile(b"[\x05-\x0b][\x2c\x3c]")
 TEXT, BLOB, FLOAT, ZERO = 13, 12, 7, 8  # types; ZERO and the next one are numbers without a byte
 N_BYTES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # of a number, by its type
 HIGHEST_LOCAL, LOWEST_LOCAL = (PAGE - 12) * 64 // 255 - 23, (PAGE - 12) * 32 // 255 - 23
-
-
-def is_damaged(path: Path) -> bool:
-    """Return whether a file is there and SQLite finds it in disorder. Raises DataError if it is in use."""
-    if not path.is_file():
-        return False
-    try:
-        with contextlib.closing(connect(path)) as connection:
-            check_order(connection)
-            return False
-    except sqlite3.Error as mistake:
-        if is_damage(mistake):
-            return True
-        raise DataError(explain(path, mistake)) from None
 
 
 class Salvage:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from shlex import quote
 
+import msgspec
+
 from ragstone.features.report.page import render_run
 from ragstone.kernel.document.html import put_page
 from ragstone.kernel.errors import DataError
@@ -35,9 +37,9 @@ def bare_run(path: Path, sheet: Path | None = None) -> Run:
         raise
     if not judgements:
         raise DataError(f"{path}: the file holds no judgements. Name one that `ragstone judge` wrote.")
-    summary = judgements_alone(path.stem, summarise(judgements), cascade_savings(judgements))
+    summary = judgements_alone(path.name, summarise(judgements), cascade_savings(judgements))
     return Run(
-        summary=summary,
+        summary=msgspec.structs.replace(summary, name=path.stem),
         manifest=None,
         questions={},
         rankings={},

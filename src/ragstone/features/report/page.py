@@ -10,6 +10,7 @@ from ragstone.features.report.words import pull_request_document, run_document
 from ragstone.kernel.document.html import asset, put_page, render_page, script_json
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.numbers import count
+from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.blamed import read_blame
 from ragstone.kernel.runs.embedded import Prompts
@@ -21,7 +22,8 @@ from ragstone.kernel.runs.wording import STATUS_WORDS, caution, plural
 SCRIPTS = ("rows.js", "elements.js", "thread.js", "opened.js", "filter.js", "line.js", "list.js")
 
 
-def write_report(run: "os.PathLike[str] | str", *, bounds: bool = False) -> Path:
+@checks_arguments
+def write_report(run: os.PathLike[str] | str, *, bounds: bool = False) -> Path:
     """Write report.html into a run folder, in place of one that is there, and return its path.
 
     run: its path, or what `read_run` returns. bounds: as of render_run.

@@ -9,6 +9,7 @@ from ragstone.features.agree.corrected_words import corrected_blocks, corrected_
 from ragstone.features.agree.words import folded_card
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.features.judge.words import asked_lines, brief_means, mean_cell, truth_blocks
+from ragstone.features.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report.findings import blame_part, findings
 from ragstone.features.retrieve.words import (
     headline_measures,
@@ -48,7 +49,6 @@ from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.causes import FoundAndRight
-from ragstone.kernel.runs.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import Run
 from ragstone.kernel.runs.summary import RunSummary
@@ -176,7 +176,7 @@ def _certified(run: Run) -> list[Block]:
     """Return what the certificate of the run's questions says, on a page; nothing where there is none."""
     if not run.certified:
         return []
-    from ragstone.features.build.certificate import (
+    from ragstone.features.build.certificate.page import (
         certified_blocks,  # few runs have one, and it brings a room along
     )
 
@@ -193,7 +193,7 @@ def made_blocks(summary: RunSummary, run: Run | None) -> list[Block]:
         *failed,
         ("tokens", tokens_line(calls)),
         ("cost", cost(calls)),
-        *((f"cascade {one.judge}", savings_line(one)) for one in summary.cascades),
+        *((f"cascade {cascade.judge}", savings_line(cascade)) for cascade in summary.cascades),
         ("Ragstone", summary.version),
     ]
     manifest = run.manifest if run else None
@@ -308,7 +308,10 @@ def _means(
         return Cell(agreement(card), caution=f"† {why}" if why else "")
 
     columns: list[Made[MetricSummary]] = [
-        (Column("Judge", text=True), lambda row: Cell(judge_name(row), _model(row))),
+        (
+            Column("Judge", text=True),
+            lambda row: Cell(judge_name(row), "" if row.model == NO_MODEL else row.model),
+        ),
         ("Mean", mean),
         (Column(interval_head, ends=UNIT), span),
         *([("Corrected by labels", corrected)] if summary.corrected else []),
@@ -328,10 +331,6 @@ def _means(
 def _rows(row: MetricSummary, summary: RunSummary) -> Cell:
     others = failures(row, summary.bounds_from)
     return Cell(denominator(row) + (";" if others else ""), others)
-
-
-def _model(row: MetricSummary) -> str:
-    return "" if row.model == NO_MODEL else row.model
 
 
 def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) -> list[Block]:

@@ -12,6 +12,15 @@ from msgspec import UNSET
 
 from ragstone.features.review.applying import ReviewedQuestion, quote
 from ragstone.features.review.certified import review_numbers
+from ragstone.features.review.decisions import (
+    FIELDS,
+    Decision,
+    Quoted,
+    Values,
+    digest_of,
+    replaced,
+    values_of,
+)
 from ragstone.features.review.marking import LONGEST, DocumentPart, at_words, marked, show, to_points
 from ragstone.features.review.reviews import (
     A_PAGE,
@@ -32,17 +41,7 @@ from ragstone.features.review.reviews import (
 )
 from ragstone.features.review.sets import sets_of
 from ragstone.features.review.warnings import warnings_of
-from ragstone.kernel.dataset.decisions import (
-    FIELDS,
-    REJECTIONS,
-    Decision,
-    Quoted,
-    Reason,
-    Values,
-    digest_of,
-    replaced,
-    values_of,
-)
+from ragstone.kernel.dataset.candidate import REJECTIONS, Reason
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.document.room import MOST_A_TEXT
 from ragstone.kernel.errors import DataError

@@ -11,14 +11,9 @@ from litestar.di import NamedDependency
 from litestar.exceptions import ClientException, HTTPException, NotFoundException, PermissionDeniedException
 from litestar.params import FromPath
 
-from ragstone.features.review.applying import ReviewedQuestion, TextOf, all_path, read_whole, review_item
-from ragstone.features.review.marking import DocumentPart, show, window
-from ragstone.features.review.reviewing import DocumentTexts, find_documents
-from ragstone.features.review.sets import SetEntry, sets_of
-from ragstone.features.review.warnings import Others, warnings_of
-from ragstone.kernel.config import BuildSection, Settings
-from ragstone.kernel.dataset.candidate import REASONS
-from ragstone.kernel.dataset.decisions import (
+from ragstone.features.build.files import part_path
+from ragstone.features.review.applying import ReviewedQuestion, TextOf, read_whole, review_item
+from ragstone.features.review.decisions import (
     OUTCOMES,
     Decision,
     Quoted,
@@ -28,9 +23,15 @@ from ragstone.kernel.dataset.decisions import (
     put,
     standing,
 )
+from ragstone.features.review.marking import DocumentPart, show, window
+from ragstone.features.review.reviewing import DocumentTexts, find_documents
+from ragstone.features.review.sets import SetEntry, sets_of
+from ragstone.features.review.warnings import Others, warnings_of
+from ragstone.kernel.config import BuildSection, Settings
+from ragstone.kernel.dataset.candidate import REASONS, tempting_evidence
 from ragstone.kernel.dataset.placing import SOURCES
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import Evidence, Question, references
+from ragstone.kernel.records import Question, references
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.serve.frame import Person
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -229,7 +230,7 @@ def _stamp(questions: Path, settings: Settings) -> Stamp:
     documents = find_documents(questions, settings)
     files = [
         questions,
-        all_path(questions),
+        part_path(questions, "all"),
         questions.parent / CERTIFICATE,
         *([documents] if documents else []),
     ]
@@ -285,9 +286,12 @@ def fits(item: ReviewedQuestion, chosen: ReviewFilter) -> bool:
         return False
     if chosen.tag and chosen.tag not in _all_tags(question):
         return False
-    if chosen.critic and not _at_most(question, chosen.critic, chosen.most):
-        return False
-    return not chosen.text or _says(question, chosen.text.casefold())
+    if chosen.critic:
+        score = (question.scores or {}).get(chosen.critic)
+        if score is None or (chosen.most.isdecimal() and score > int(chosen.most)):
+            return False
+    texts = [question.id, question.question, *references(question)]
+    return not chosen.text or any(chosen.text.casefold() in text.casefold() for text in texts)
 
 
 def state_of(item: ReviewedQuestion) -> str:
@@ -401,16 +405,9 @@ def documents_shown(opened: OpenReview, question: Question, quoted: Sequence[Quo
         text = opened.documents.text_of(name) if opened.documents else None
         if text is not None:
             own = [span for span in spans if span.document_id == name]
-            parts.append(show(name, text, *window(text, own or _tempting(question, name)), spans))
+            tempting = [span for span in tempting_evidence(question) if span.document_id == name]
+            parts.append(show(name, text, *window(text, own or tempting), spans))
     return parts
-
-
-def _tempting(question: Question, name: str) -> list[Evidence]:
-    """Return what may be taken for the answer of a question that nothing answers."""
-    span = (question.metadata or {}).get("tempting")
-    if not isinstance(span, dict) or span.get("document_id") != name:
-        return []
-    return [msgspec.convert(span, Evidence)]
 
 
 def _lost_words(item: ReviewedQuestion) -> tuple[str, str]:
@@ -441,13 +438,3 @@ def _notes(question: Question) -> list[tuple[str, str]]:
 def _all_tags(question: Question) -> list[str]:
     tags = [f"{name}={value}" for name, value in (question.tags or {}).items()]
     return [*tags, f"lang={question.lang}"] if question.lang else tags
-
-
-def _at_most(question: Question, critic: str, most: str) -> bool:
-    score = (question.scores or {}).get(critic)
-    return score is not None and (not most.isdecimal() or score <= int(most))
-
-
-def _says(question: Question, text: str) -> bool:
-    texts = [question.id, question.question, *references(question)]
-    return any(text in line.casefold() for line in texts)

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 from litestar.exceptions import NotFoundException
 
+from ragstone.features.review.decisions import ENDING
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.certifying.certificate import fit
-from ragstone.kernel.dataset.decisions import ENDING
+from ragstone.kernel.dataset.certificate import fit
 from ragstone.kernel.errors import DataError, MissingExtra
 from ragstone.kernel.records import Question
 from ragstone.kernel.runs.run import CERTIFICATE, Certified, read_certificate

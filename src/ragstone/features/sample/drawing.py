@@ -103,7 +103,7 @@ NO_TOPIC = "other"
 class DrawnSample(msgspec.Struct, frozen=True):
     """A question that was taken. weight: how many rows of the log it stands for, None if that is unknown."""
 
-    asked: LoggedQuestion
+    question: LoggedQuestion
     weight: float | None = None
     topic: str | None = None
     rarity: float | None = None
@@ -146,7 +146,7 @@ def draw(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod
     largest. tag: the same of the cells that the values of `tags` make together; a question whose rows are in
     several cells is in that of most of them.
     rarity: the least like the others first. frequency: the most asked first. quality: the lowest first;
-    questions without one are not taken. Ties go by the seed. The order of `asked` decides nothing.
+    questions without one are not taken. Ties go by the seed. The order of `questions` decides nothing.
 
     Raises DataError without questions, and by quality where no question has one; ConfigError for an unknown
     way, a count below 1 and a number of topics that cannot be.
@@ -163,7 +163,7 @@ def draw(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod
     return _WAYS[method.by](shuffled, count, method)
 
 
-def _by_random(questions: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
+def _by_random(questions: Sequence[LoggedQuestion], count: int, _method: SamplingMethod) -> Sampled:
     taken = questions[:count]
     return Sampled(
         [
@@ -173,13 +173,13 @@ def _by_random(questions: Sequence[LoggedQuestion], count: int, _way: SamplingMe
     )
 
 
-def _by_frequency(questions: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
+def _by_frequency(questions: Sequence[LoggedQuestion], count: int, _method: SamplingMethod) -> Sampled:
     return Sampled(
         [DrawnSample(question) for question in sorted(questions, key=lambda question: -question.n)[:count]]
     )
 
 
-def _by_quality(questions: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
+def _by_quality(questions: Sequence[LoggedQuestion], count: int, _method: SamplingMethod) -> Sampled:
     judged = [question for question in questions if question.n_quality]
     if not judged:
         raise DataError(
@@ -193,10 +193,10 @@ def _by_quality(questions: Sequence[LoggedQuestion], count: int, _way: SamplingM
 
 
 def _by_rarity(questions: Sequence[LoggedQuestion], count: int, method: SamplingMethod) -> Sampled:
-    rarity_of = rarities(
+    distances = rarities(
         [question.text for question in questions], embed=method.embed, seed=method.seed
     ).tolist()
-    ranked = sorted(zip(rarity_of, questions, strict=True), key=lambda pair: -pair[0])
+    ranked = sorted(zip(distances, questions, strict=True), key=lambda pair: -pair[0])
     return Sampled([DrawnSample(question, rarity=rarity) for rarity, question in ranked[:count]])
 
 
@@ -222,15 +222,13 @@ def _by_tag(questions: Sequence[LoggedQuestion], count: int, method: SamplingMet
         rows = question.cells[question.cell]
         answered_at = question.answered_at if rows.answered_at is None else rows.answered_at
         members[question.cell].append(msgspec.structs.replace(question, at=rows.at, answered_at=answered_at))
-    groups = [(_cell_name(method.tags, cell), some) for cell, some in sorted(members.items())]
+    groups = []
+    for cell, some in sorted(members.items()):
+        pairs = zip(method.tags, cell, strict=True)
+        name = ", ".join(f"{tag}={value}" if value else f"no {tag}" for tag, value in pairs)
+        groups.append((name, some))
     drawn, cells = _of_groups(groups, count)
     return Sampled([msgspec.structs.replace(question, topic=None) for question in drawn], cells=cells)
-
-
-def _cell_name(tags: Sequence[str], values: Sequence[str]) -> str:
-    return ", ".join(
-        f"{tag}={value}" if value else f"no {tag}" for tag, value in zip(tags, values, strict=True)
-    )
 
 
 def _of_groups(

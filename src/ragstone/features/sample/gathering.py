@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 
 from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
-from ragstone.kernel.dataset.logs.reading import LogLine, Source, rows_of
+from ragstone.kernel.dataset.logs.reading import Source, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.errors import DataError
@@ -73,7 +73,7 @@ class LogCounts(msgspec.Struct, frozen=True):
 class GatheredLogs(msgspec.Struct, frozen=True):
     """The questions, most asked first, then by id; what became of the rows; places masked by kind."""
 
-    asked: list[LoggedQuestion]
+    questions: list[LoggedQuestion]
     counts: LogCounts
     masked: dict[str, int]
 
@@ -82,7 +82,7 @@ class _Sorting:
     """The questions so far by their words, and what was counted on the way."""
 
     def __init__(self, own: OwnWords | None, masking: bool, tags: Sequence[str]) -> None:
-        self.asked: dict[str, LoggedQuestion] = {}
+        self.questions: dict[str, LoggedQuestion] = {}
         self.left_out: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
         self._own, self._masking, self._tags = own, masking, tags
@@ -96,7 +96,7 @@ class _Sorting:
         name = self._same.get(digest)
         if name is None:
             name = self._same[digest] = self._named(exchange.question, at)
-        known = self.asked.get(name)
+        known = self.questions.get(name)
         if known is None:
             self.left_out[name] += 1
             return
@@ -116,8 +116,9 @@ class _Sorting:
         if why is not None:
             return why
         masked = self._mask(text)
-        name = "q-" + _digest(_one_form(masked), 8).hex()
-        self.asked.setdefault(name, LoggedQuestion(name, masked, at))
+        plain = " ".join(unicodedata.normalize("NFKC", masked).casefold().split())
+        name = "q-" + _digest(plain.strip(_ENDS) or plain, 8).hex()
+        self.questions.setdefault(name, LoggedQuestion(name, masked, at))
         return name
 
     def _mask(self, text: str) -> str:
@@ -134,12 +135,6 @@ def _count_cell(question: LoggedQuestion, tags: tuple[str, ...], rows: RowsOfCel
     known.n += rows.n
     if known.answered_at is None:
         known.answered_at = rows.answered_at
-
-
-def _one_form(text: str) -> str:
-    """Return a text in one case and spacing, without what ends a sentence."""
-    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return plain.strip(_ENDS) or plain
 
 
 def _digest(text: str, size: int) -> bytes:
@@ -167,14 +162,15 @@ def gather(
     sorting = _Sorting(own, masking, columns.tags)
     judged_of = _by_id(judged) if judged else None
     n_rows = malformed = without = unread = 0
-    malformed_lines: list[str] = []
+    problems: list[str] = []
     names: dict[str, None] = {}
     for at, (line, raw) in enumerate(islice(rows_of(source), limit)):
         n_rows += 1
         advance()
         if isinstance(raw, str):
             malformed += 1
-            malformed_lines += [_told(line, at, raw)] if len(malformed_lines) < SHOWN else []
+            name = f"{line.path}:{line.line}" if line else f"row {at + 1}"
+            problems += [f"{name}: {raw}"] if len(problems) < SHOWN else []
             continue
         names.update(dict.fromkeys(map(str, raw)) if len(names) < 200 else {})
         exchange = exchange_of(raw, columns)
@@ -184,14 +180,14 @@ def gather(
         quality = judged_of(exchange) if judged_of else as_quality(exchange.quality)
         unread += quality is None and exchange.quality not in (None, "")
         sorting.add(at, exchange, quality)
-    _check(n_rows, malformed, without, malformed_lines, list(names), columns)
+    _check(n_rows, malformed, without, problems, list(names), columns)
     _check_month(sorting, columns)
-    questions, nearly = _without_repeats(list(sorting.asked.values()))
+    questions, nearly = _without_repeats(list(sorting.questions.values()))
     counts = LogCounts(
         n_rows=n_rows,
         n_questions=len(questions),
         malformed=malformed,
-        shown=malformed_lines,
+        shown=problems,
         without_question=without,
         left_out=dict(sorted(sorting.left_out.items())),
         repeats=sum(question.n for question in questions) - len(questions),
@@ -209,32 +205,23 @@ def _by_id(judged: Callable[[str], float | None]) -> Callable[[LoggedExchange], 
     """
     names: Counter[tuple[str, str | None]] = Counter()
 
-    def found(exchange: LoggedExchange) -> float | None:
+    def quality_of(exchange: LoggedExchange) -> float | None:
         name = "q-" + _digest(exchange.question, 6).hex()
         names[name, exchange.system] += 1
         n = names[name, exchange.system]
         own = judged(exchange.id) if exchange.id is not None else None
         return own if own is not None else judged(name if n == 1 else f"{name}-{n}")
 
-    return found
-
-
-def _told(line: LogLine | None, at: int, why: str) -> str:
-    return f"{line.path}:{line.line}: {why}" if line else f"row {at + 1}: {why}"
+    return quality_of
 
 
 def _check(
-    n_rows: int,
-    malformed: int,
-    without: int,
-    malformed_lines: Sequence[str],
-    names: Sequence[str],
-    columns: Columns,
+    n_rows: int, malformed: int, without: int, problems: Sequence[str], names: Sequence[str], columns: Columns
 ) -> None:
     if not n_rows:
         raise DataError("the log holds no rows. Check that it is the right file.")
     if malformed == n_rows:
-        raise DataError("no row of the log can be read:\n" + "\n".join(malformed_lines))
+        raise DataError("no row of the log can be read:\n" + "\n".join(problems))
     there = ", ".join(names[:40]) or "none"
     tags = () if "tags" in names else columns.tags  # a tag may be one of those that rows carry
     plain = (columns.question, columns.answer, columns.quality, columns.reference, columns.time)
@@ -250,10 +237,10 @@ def _check(
 
 def _check_month(sorting: _Sorting, columns: Columns) -> None:
     """Refuse the tag `month` where no question has one."""
-    if MONTH not in columns.tags or not sorting.asked:
+    if MONTH not in columns.tags or not sorting.questions:
         return
     at = columns.tags.index(MONTH)
-    if not any(cell[at] for question in sorting.asked.values() for cell in question.cells):
+    if not any(cell[at] for question in sorting.questions.values() for cell in question.cells):
         raise DataError(
             "no question of the log has a time to take the month of. Name its column with --time, or "
             "leave out --tag month."
@@ -267,11 +254,11 @@ def _without_repeats(questions: list[LoggedQuestion]) -> tuple[list[LoggedQuesti
     the log decides nothing.
     """
     questions.sort(key=lambda question: (-question.n, question.id))
-    different: list[LoggedQuestion] = []
+    distinct: list[LoggedQuestion] = []
     nearly = 0
     for question, of in zip(questions, repeated([question.text for question in questions]), strict=True):
         if of is None:
-            different.append(question)
+            distinct.append(question)
             continue
         first = questions[of]
         nearly += question.n
@@ -282,8 +269,8 @@ def _without_repeats(questions: list[LoggedQuestion]) -> tuple[list[LoggedQuesti
             _count_cell(first, tags, rows)
         if first.answered_at is None:
             first.answered_at = question.answered_at
-    different.sort(key=lambda question: (-question.n, question.id))
-    return different, nearly
+    distinct.sort(key=lambda question: (-question.n, question.id))
+    return distinct, nearly
 
 
 def exchanges_at(source: Source, places: Iterable[int], columns: Columns) -> dict[int, LoggedExchange]:

@@ -1,5 +1,6 @@
 """The playground: a prompt of a run is edited and tried on a few of its rows, beside what the run has."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
 from ragstone.features.improve.develop import draft_as_run
-from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
-from ragstone.features.improve.pages import (
+from ragstone.features.improve.draft_forms import (
     DraftChecked,
     DraftText,
     Expected,
@@ -22,10 +22,10 @@ from ragstone.features.improve.pages import (
     messages_of,
     models_of,
 )
+from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
 from ragstone.features.improve.prompt_files import draft_prompt, keep_prompt, saved_prompt
-from ragstone.features.try_.trials import KeptTrial, trials_of
 from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
-from ragstone.features.try_.words import trial_document
+from ragstone.features.try_.words import PromptTrial, trial_document
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
@@ -308,3 +308,42 @@ def keep(
 
 ROUTES = (try_page, check, forecast, run, job_of, stop, keep)
 GIVEN = {"folder": run_folder}
+
+
+class KeptTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial. what: the prompt or judge that was tried; text: the draft; model: that was asked."""
+
+    folder: Path
+    what: str
+    text: str
+    model: str
+    who: str
+    trial: PromptTrial
+
+
+class Trials:
+    """The last trials by number. They are gone when the server ends: asked again, they cost nothing."""
+
+    MOST = 200
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._kept: dict[int, KeptTrial] = {}
+
+    def add(self, trial: KeptTrial) -> int:
+        """Return the number under which a trial is kept."""
+        number = next(self._numbers)
+        self._kept[number] = trial
+        for old in list(self._kept)[: -self.MOST]:
+            self._kept.pop(old, None)
+        return number
+
+    def find(self, number: int, folder: Path, what: str) -> KeptTrial | None:
+        """Return a trial of this run and prompt; None where there is none, or no more."""
+        entry = self._kept.get(number)
+        return entry if entry and (entry.folder, entry.what) == (folder, what) else None
+
+
+def trials_of(_app: AppState) -> Trials:
+    """The trials of a workbench."""
+    return Trials()

@@ -10,7 +10,7 @@ from ragstone.features.try_.words import PromptTrial, TrialRow, TrialScore
 from ragstone.kernel.config import Sampling, Settings, choose, load_settings, sampling_of
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, judge_names, load_judge
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
@@ -204,6 +204,7 @@ def draft_of(prompt: Path | str | None, judge: Path | str | None) -> AnsweringPr
     return load_prompt(prompt) if prompt is not None else load_judge(judge or "")
 
 
+@checks_arguments
 def try_prompt(
     run: Path | str,
     *,

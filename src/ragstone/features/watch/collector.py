@@ -32,7 +32,7 @@ from ragstone.features.watch.otlp import (
     texts_in,
 )
 from ragstone.kernel.config.serving import OtlpSection
-from ragstone.kernel.errors import DataError, explaining, plural
+from ragstone.kernel.errors import DataError, checks_arguments, explaining, plural
 from ragstone.kernel.llm import load_secret
 from ragstone.kernel.privacy.masking import OwnWords, own_words
 from ragstone.kernel.privacy.values import digest_of, mask_fields
@@ -263,6 +263,7 @@ def _end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
+@checks_arguments
 def store_spans(
     body: bytes,
     folder: Path | str = ".ragstone/traces",

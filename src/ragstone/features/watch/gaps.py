@@ -258,17 +258,17 @@ def _missed_rows(
             day=None if day is None else date.fromordinal(day),
             lang=langs.get(n),
             weight=1.0 if n in refused else 1.0 / chance,
-            nearest=_documents(contexts),
+            nearest=tuple(  # the documents of its contexts, each once, in their order
+                dict.fromkeys(
+                    document
+                    for _, _, document, _ in (msgspec.json.decode(contexts) if contexts else ())
+                    if document
+                )
+            ),
         )
         for n, name, day, chance, question, who, contexts in rows
         if why_left_out(question) not in NOTHING_TO_WRITE
     ]
-
-
-def _documents(contexts: str | None) -> tuple[str, ...]:
-    """Return the documents of contexts, each once, in their order."""
-    listed = [] if contexts is None else msgspec.json.decode(contexts)
-    return tuple(dict.fromkeys(document for _, _, document, _ in listed if document))
 
 
 GAPS_NOTE = "gaps"

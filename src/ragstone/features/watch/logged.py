@@ -14,19 +14,7 @@ from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_t
 from ragstone.kernel.records import Context, count_of
 from ragstone.kernel.tables.columns import value_at
 from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
-from ragstone.kernel.tables.names import (
-    CONVERSATIONS,
-    COSTS,
-    FEEDBACK,
-    LATENCIES_MS,
-    LATENCIES_S,
-    STEPS,
-    TAG_NAMES,
-    TIMES,
-    TOKENS,
-    USAGES,
-    USERS,
-)
+from ragstone.kernel.tables.names import LOG_NAMES
 from ragstone.kernel.tables.reading import question_key
 
 SAID = (None, "thumb", "feedback", "correction", "rating")
@@ -99,11 +87,11 @@ class Reader:
         self.unread_times = 0
         self.unread_feedback = 0
         self._columns = Columns(question=section.question, answer=section.answer)
-        self._times = TIMES if section.time is None else (section.time,)
-        self._feedback = FEEDBACK if section.feedback is None else (section.feedback,)
+        self._times = LOG_NAMES.times if section.time is None else (section.time,)
+        self._feedback = LOG_NAMES.feedback if section.feedback is None else (section.feedback,)
         self._scale = section.feedback_scale
         names = dict.fromkeys([*section.tags, *section.strata])
-        self._tags = {name: (name, *TAG_NAMES.get(name, (f"metadata.{name}",))) for name in names}
+        self._tags = {name: (name, *LOG_NAMES.tags.get(name, (f"metadata.{name}",))) for name in names}
 
     def read(self, raw: Mapping[str, Any]) -> Logged | Feedback | None:
         """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
@@ -142,16 +130,16 @@ class Reader:
         return identity(parts, self._key)
 
     def _usage(self, raw: Mapping[str, Any]) -> ExchangeUsage:
-        took = amount_in(first_of(raw, LATENCIES_S))
-        milliseconds = amount_in(first_of(raw, LATENCIES_MS)) if took is None else None
-        steps = objects_in(decoded(first_of(raw, STEPS)))
+        took = amount_in(first_of(raw, LOG_NAMES.latencies_s))
+        milliseconds = amount_in(first_of(raw, LOG_NAMES.latencies_ms)) if took is None else None
+        steps = objects_in(decoded(first_of(raw, LOG_NAMES.steps)))
         failed = sum(bool(step.get("error")) or step.get("status") in FAILED for step in steps)
         return ExchangeUsage(
-            user=self._who(raw, USERS),
-            conversation=self._who(raw, CONVERSATIONS),
+            user=self._who(raw, LOG_NAMES.users),
+            conversation=self._who(raw, LOG_NAMES.conversations),
             latency_s=took if milliseconds is None else milliseconds / 1000,
             tokens=_tokens(raw),
-            usd=amount_in(first_of(raw, COSTS)),
+            usd=amount_in(first_of(raw, LOG_NAMES.costs)),
             calls=len(steps) or None,  # of tools, and how many of them failed
             failed=failed if steps else None,
         )
@@ -217,13 +205,13 @@ def identity(parts: Sequence[object], key: bytes) -> bytes:
 
 def _tokens(raw: Mapping[str, Any]) -> int | None:
     """Return the tokens of an answer: the total, else those in and out."""
-    inside = first_of(raw, USAGES)
+    inside = first_of(raw, LOG_NAMES.usages)
     counts = (
         inside
         if isinstance(inside, Mapping)
-        else {name: raw.get(name) for name in sum(TOKENS, ()) if "_" in name}
+        else {name: raw.get(name) for name in sum(LOG_NAMES.tokens, ()) if "_" in name}
     )
-    total, *parts = (count_in(counts, names) for names in TOKENS)
+    total, *parts = (count_in(counts, names) for names in LOG_NAMES.tokens)
     known = [n for n in parts if n is not None]
     tokens = total if total is not None or not known else sum(known)
     return count_of(tokens)

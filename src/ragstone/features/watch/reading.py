@@ -36,7 +36,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.interchange.marks import is_openinference
 from ragstone.kernel.tables.interchange.openinference import steps_in
 from ragstone.kernel.tables.interchange.recognise import is_trace
-from ragstone.kernel.tables.interchange.traces import GRACE_S, QUIET_S, OpenTraces, TraceStep, nothing_asked
+from ragstone.kernel.tables.interchange.traces import OpenTraces, TraceStep
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together
@@ -245,7 +245,7 @@ def span_files(paths: Iterable[Path], marks: Mapping[str, Mark], *, follow: bool
 
 
 def _are_quiet(files: Sequence[SpanFile]) -> bool:
-    return all(file.status.st_mtime + QUIET_S < time.time() for file in files)
+    return all(file.status.st_mtime + OpenTraces.quiet_s < time.time() for file in files)
 
 
 def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Iterator[LogBatch]:
@@ -273,14 +273,14 @@ def span_rows(files: Sequence[SpanFile], *, strict: bool, follow: bool) -> Itera
         later = min(
             (later_file.begins for later_file in files[n:]), default=math.inf if ended else traces.newest
         )
-        rows += traces.take(later, grace_s=GRACE_S if n < len(files) else -math.inf)
+        rows += traces.take(later, grace_s=traces.grace_s if n < len(files) else -math.inf)
         n_rows += len(rows)
         for at in range(0, len(rows), BATCH):
             some = rows[at : at + BATCH]
             yield LogBatch([(f"{file.path}:{line}", row) for line, row in some], None, file.anew)
     held = traces.sources()
     if strict and traces.n_taken and not n_rows and not held:
-        raise nothing_asked(str(files[0].path), traces.n_taken)
+        raise traces.nothing_asked(str(files[0].path))
     for file in read:
         yield LogBatch([], _whole_mark(file.path, file.status, held=file.path in held))
 

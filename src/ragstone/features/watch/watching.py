@@ -31,7 +31,7 @@ from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, State, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm import load_secret, parse_caps
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
@@ -45,6 +45,7 @@ GIVEN = 5000  # judgements that are kept together
 Logs = Path | str | Sequence[Path | str]
 
 
+@checks_arguments
 def watch(
     log: Logs = (),
     *,

@@ -25,13 +25,17 @@ def why_unmatched(judgements: Sequence[Judgement], labels: Sequence[Label]) -> s
             f"--judge {STATEMENTS}` and compare that. To test this judge, label its answers: `ragstone "
             "label`."
         )
-    asked = {row.question_id for row in judgements}
-    if labelled and not labelled & metrics and (alike or any(one.question_id in asked for one in labels)):
+    questions = {row.question_id for row in judgements}
+    if (
+        labelled
+        and not labelled & metrics
+        and (alike or any(label.question_id in questions for label in labels))
+    ):
         return (
             f"The labels are of {_listed(labelled)}, the judgements of {_listed(metrics)}. Judge the answers "
             f"with a judge of {_listed(labelled)}. If they are of something else, " + _of_another(labels)
         )
-    if any(label.question_id in asked for label in labels):
+    if any(label.question_id in questions for label in labels):
         systems = {row.system for row in judgements}, {label.system for label in labels}
         return (
             f"The judgements are of {_listed(systems[0], 'system')}, the labels of "
@@ -57,8 +61,8 @@ def _of_another(labels: Sequence[Label]) -> str:
 
 
 def _listed(names: Collection[str], what: str = "") -> str:
-    shown = ", ".join(sorted(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
-    return f"{what}{'s' * (len(names) > 1)} {shown}" if what else shown
+    listed = ", ".join(sorted(names)[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    return f"{what}{'s' * (len(names) > 1)} {listed}" if what else listed
 
 
 def _examples(rows: Sequence[Judgement] | Sequence[Label]) -> str:

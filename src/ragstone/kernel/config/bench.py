@@ -107,7 +107,7 @@ class AnswerersBench(Section, frozen=True, kw_only=True):
 
     models, prompts: default those of `[answer]`. temperatures: at which each model answers; default that of
     `[answer]`. systems: of `[systems]`, beside the grid, asked as they are.
-    conditions: what the model is given, see experiments/conditions.py. distractors: how many passages of BM25
+    conditions: what the model is given, see features/bench/answerers. distractors: how many passages of BM25
     stand beside the reference document. tags: by which results are grouped; default all that questions
     have, as far as they have few values. race: questions are given out in rounds, and configurations that
     are worse than the leader beyond doubt stop early. confidence: of the race, that the best one is kept.

@@ -15,12 +15,13 @@ from ragstone.kernel.config.sections import Settings
 from ragstone.kernel.config.serving import MOVED
 from ragstone.kernel.config.systems import SystemSettings
 from ragstone.kernel.config.trust import add_project
-from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.errors import ConfigError, checks_arguments, nearest
 
 DEFAULT_FILE = "ragstone.toml"
 OWN = {"root", "file"}  # what settings know of their file, and no table of it
 
 
+@checks_arguments
 def load_settings(path: Path | str | None = None) -> Settings:
     """Return the settings of a file; without one, of ./ragstone.toml, or the defaults if there is none.
 

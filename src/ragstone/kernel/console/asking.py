@@ -174,7 +174,9 @@ def asks_models(
             with trusting(asking.trust):
                 command(**given, asking=asking)
 
-        before = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+        before = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()
+        ]
         at = next(n for n, one in enumerate(before) if one.name == "asking")
         del called.__wrapped__  # whoever looks behind it would miss the options
         called.__signature__ = own.replace(parameters=[*before[:at], *shared, *before[at + 1 :]])  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ def reads_rows(command: Callable[..., None]) -> Callable[..., None]:
         for name, note in _OPTIONS.items()
         if name in names
     ]
-    plain = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    plain = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()]
     del called.__wrapped__  # whoever looks behind it would miss the options
     called.__signature__ = own.replace(parameters=[*plain, *more])  # type: ignore[attr-defined]
     called.__annotations__ = _OPTIONS | command.__annotations__

@@ -68,7 +68,7 @@ def _options(given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collect
 
     settings = load_settings(given.get("config"))
     plain = plain_settings(settings, others=())
-    options = {f"[{one}]": hexdigest(msgspec.json.encode(plain[one])) for one in tables}
+    options = {f"[{table}]": hexdigest(msgspec.json.encode(plain[table])) for table in tables}
     named = {"questions": settings.questions.path, "documents": settings.documents.paths}
     for option, value in given.items():
         if option in NOT_COUNTED:
@@ -77,7 +77,7 @@ def _options(given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collect
             listed = named[option] or []
             value = [settings.path(one) for one in ([listed] if isinstance(listed, str) else listed)]
         files = [Path(one) for one in (value if isinstance(value, list) else [value]) if _is_file(one)]
-        content = [digest_of(one) for one in files]
+        content = [digest_of(file) for file in files]
         options[_spelled(option, notes)] = hexdigest(msgspec.json.encode([repr(value), content]))
     return options
 

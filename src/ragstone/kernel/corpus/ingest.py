@@ -11,7 +11,7 @@ from ragstone.kernel.corpus.file import IngestOptions, Skipped
 from ragstone.kernel.corpus.parallel import n_processes, read_in_processes
 from ragstone.kernel.corpus.reading import read_file
 from ragstone.kernel.corpus.sources import Found, files_of, loaded
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.files.file import File
 from ragstone.kernel.records import Document
 
@@ -26,6 +26,7 @@ class Corpus(msgspec.Struct, frozen=True):
     duplicates: list[Duplicate] = []
 
 
+@checks_arguments
 def read_corpus(
     sources: Iterable[Path | str],
     options: IngestOptions = DEFAULTS,
@@ -57,6 +58,7 @@ def corpus_of_rows(
     return Corpus(documents, skipped, duplicates)
 
 
+@checks_arguments
 def ingest(sources: Iterable[Path | str], options: IngestOptions = DEFAULTS) -> Iterator[Document | Skipped]:
     """Yield the documents of files, folders and archives, and in their place the files that gave none.
 

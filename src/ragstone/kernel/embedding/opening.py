@@ -13,7 +13,7 @@ from ragstone.kernel.embedding.endpoint import endpoint_model
 from ragstone.kernel.embedding.model import EmbeddingModel, Keep, Role
 from ragstone.kernel.embedding.packaged import packaged_model
 from ragstone.kernel.embedding.transformer import transformer_model
-from ragstone.kernel.errors import ModelError, nearest
+from ragstone.kernel.errors import ModelError, checks_arguments, nearest
 from ragstone.kernel.llm import Budget
 from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.llm.limits import RECOVERING, RUN, RetryPolicy
@@ -24,6 +24,7 @@ EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sente
 """What embedders are called; MODEL and NAME are the endpoint's and the package's to know."""
 
 
+@checks_arguments
 def open_embedder(
     name: str,
     cache: Path | None = None,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ragstone.kernel.embedding.embedder import Embedder
     from ragstone.kernel.embedding.model import Embed
     from ragstone.kernel.llm.forecast import Forecast, Forecaster
+    from ragstone.kernel.llm.learnt import LearntStore
     from ragstone.kernel.llm.models import Models
     from ragstone.kernel.llm.prompt import Prompt
     from ragstone.kernel.llm.response_store import AnyLedger
@@ -37,6 +38,7 @@ class WorkerShare(NamedTuple):
     budget: Budget
     ledger: "AnyLedger | None"
     secret: bytes
+    memory: "LearntStore"
     listening: bool = False
 
 
@@ -108,7 +110,7 @@ class Session:
             wrap=None if self._forecaster is None else self._forecaster.listen,
             batch_progress=self._bar if how.batch else None,
             process=self._process,
-            memory=settings.path(".ragstone") if not forecasting and self._worker is None else None,
+            memory=None if forecasting else self._memory(),
         )
 
     @property
@@ -154,7 +156,7 @@ class Session:
     def roles(self, members: Sequence[str] = ()) -> dict[str, str]:
         """Return what was opened: role -> model, as the ledger knows it.
 
-        members: models that members of juries and cascades name, see judging.leaves.members_of.
+        members: models that members of juries and cascades name, see judging.fields.members_of.
         """
         roles = {"answer": self.settings.answer.model, "judge": self.settings.judge.model}
         roles |= {
@@ -259,6 +261,12 @@ class Session:
         from ragstone.kernel.llm.ledgers import open_ledger
 
         return open_ledger(self.settings, counting=self._forecaster is None)
+
+    def _memory(self) -> "LearntStore":
+        from ragstone.kernel.llm.learnt import learnt_in_folder
+
+        folder = self.settings.path(".ragstone")
+        return learnt_in_folder(folder) if self._worker is None else self._worker.memory
 
     def _process(self, model: str) -> "Process":
         def process(prompts: "Sequence[Prompt]") -> "Iterable[AnsweredCall]":

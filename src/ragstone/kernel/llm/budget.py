@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import math
 import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -360,3 +361,9 @@ def _wake(turn: asyncio.Future[None]) -> None:
 
 def _over(cap: str) -> CallFailed:
     return CallFailed("over_budget", f"the budget of {cap} does not allow another call")
+
+
+def sum_usd(amounts: Iterable[float | None]) -> float | None:
+    """Return the sum; None if one of the amounts is unknown."""
+    known = list(amounts)
+    return None if None in known else math.fsum(amount for amount in known if amount is not None)

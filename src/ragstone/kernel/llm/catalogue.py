@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 
 from ragstone.kernel.config import ModelSettings, Price, Settings, load_settings
-from ragstone.kernel.errors import ModelError
-from ragstone.kernel.llm.door import Door
+from ragstone.kernel.errors import ModelError, checks_arguments
+from ragstone.kernel.llm.door import Door, open_door
 from ragstone.kernel.llm.keys import find_key, without_password
 from ragstone.kernel.llm.learnt import Entries, Learnt, keep_entry, learnt_in, read_entries
 from ragstone.kernel.llm.llamacpp import PACKAGED, cached_models, resolve_gguf
@@ -23,6 +23,7 @@ from ragstone.kernel.llm.providers import (
     provider_of,
     providers,
 )
+from ragstone.kernel.llm.response_store import MemoryLedger
 
 
 class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,18 +60,23 @@ class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(told)
 
 
-async def probe_model(model: str, door: Door, settings: Settings) -> ModelProbe:
-    """Return what a model does, asked by three small calls. Raises what `Door.ask` raises.
+async def probe_model(model: str, settings: Settings) -> ModelProbe:
+    """Return what a model does, asked by three small calls past the ledger, and keep it in the project.
 
-    A model whose replies do not fit a schema, or that has no log-probabilities, is no failure.
+    A model whose replies do not fit a schema, or that has no log-probabilities, is no failure. Raises
+    ModelError for one that cannot be asked, and DataError where the file cannot be written.
     """
-    text = await door.ask(_prompt())
-    structured = await _structured(door)
-    logprobs = await _with_logprobs(door)
+    async with open_door(model, settings, MemoryLedger()) as door:
+        text = await door.ask(_prompt())
+        structured = await _structured(door)
+        try:
+            logprobs = await door.ask(_prompt(top_logprobs=1))
+        except CallFailed:  # it answered without them: whatever was wrong now, it is of no use to them
+            logprobs = None
     replies = [reply for reply in (text, structured, logprobs) if reply is not None]
     known = door.endpoint.dialect
     dialect = None if known is None or known.partial else known.copy()
-    return ModelProbe(
+    probe = ModelProbe(
         model=model,
         address=address_of(model, settings),
         day=datetime.datetime.now(datetime.UTC).date(),
@@ -82,6 +88,8 @@ async def probe_model(model: str, door: Door, settings: Settings) -> ModelProbe:
         limit_field=dialect.tokens_field if dialect else None,
         temperature=dialect.temperature if dialect else None,
     )
+    keep_probe(settings.path(".ragstone"), door.endpoint.identity, probe)
+    return probe
 
 
 def address_of(model: str, settings: Settings) -> str:
@@ -129,13 +137,6 @@ async def _structured(door: Door) -> Reply | None:
     except CallFailed as failure:
         if failure.status != "unparsable":
             raise
-        return None
-
-
-async def _with_logprobs(door: Door) -> Reply | None:
-    try:
-        return await door.ask(_prompt(top_logprobs=1))
-    except CallFailed:  # it answered without them: whatever was wrong now, it is of no use to them
         return None
 
 
@@ -200,6 +201,7 @@ class ModelCatalogue(msgspec.Struct, frozen=True, kw_only=True):
     learnt: dict[str, Learnt] = {}
 
 
+@checks_arguments
 def list_models(settings: Settings | None = None) -> ModelCatalogue:
     """Return the models that can be named, whose key is there, and what each is known to do.
 

@@ -16,7 +16,7 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm.budget import Budget, cost_of, most_tokens
 from ragstone.kernel.llm.call_trace import TracedConversation
 from ragstone.kernel.llm.calling import Caller
-from ragstone.kernel.llm.learnt import FirstCall, ModelMemory, kind_of
+from ragstone.kernel.llm.learnt import FirstCall, LearntStore, ModelMemory, kind_of
 from ragstone.kernel.llm.limits import RUN, RetryPolicy
 from ragstone.kernel.llm.prompt import (
     CONTENT_FILTER,
@@ -492,11 +492,11 @@ async def open_door(
     offline: bool = False,
     retry_policy: RetryPolicy = RUN,
     keep_failures: bool = False,
-    memory: Path | None = None,
+    memory: LearntStore | None = None,
 ) -> AsyncIterator[Door]:
     """Give the door to a model named `transport/model`; `recorded/...` answers from the ledger alone.
 
-    retry_policy: how long an endpoint that fails is tried. keep_failures: see Door. memory: the folder in
+    retry_policy: how long an endpoint that fails is tried. keep_failures: see Door. memory: in
     which commands keep what they learn of models; None: nothing is kept. Raises ModelError for a name or a
     transport that does not exist.
     """

@@ -8,11 +8,12 @@ sent as it takes them. What it found is in `.ragstone/models.json`, by model and
 import asyncio
 import contextlib
 import datetime
+import functools
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -145,12 +146,24 @@ class FirstCall:
             mine.exception()  # nobody may be waiting; that is no error
 
 
+class LearntStore(NamedTuple):
+    """Gives what is known of models, and keeps fields of one's entry: a file's, or by a cluster's driver."""
+
+    read: Callable[[], Entries]
+    keep: Callable[[str, Mapping[str, object]], None]
+
+
+def learnt_in_folder(folder: Path) -> LearntStore:
+    """Return the store of a folder `.ragstone`."""
+    return LearntStore(functools.partial(read_entries, folder), functools.partial(keep_entry, folder))
+
+
 class ModelMemory:
-    """What is known of one model at one address, in a folder `.ragstone`."""
+    """What is known of one model at one address."""
 
     def __init__(
         self,
-        folder: Path,
+        store: LearntStore,
         identity: str,
         extra: Mapping[str, Any],
         *,
@@ -159,7 +172,7 @@ class ModelMemory:
         """identity: the model as the ledger knows it. extra: fields of all its requests, which may change how
         it behaves. today: returns the day in UTC.
         """
-        self._folder = folder
+        self._store = store
         digest = hashlib.blake2b(msgspec.json.encode(extra, order="deterministic"), digest_size=6).hexdigest()
         self._name = f"{identity}#{digest}" if extra else identity
         self._today = today or utc_today
@@ -170,7 +183,7 @@ class ModelMemory:
 
         A file that is damaged is ignored with a word.
         """
-        known = _learnt_in(read_entries(self._folder).get(self._name, {}))
+        known = _learnt_in(self._store.read().get(self._name, {}))
         age = None if known is None else (self._today() - known.day).days
         if known is None or age is None or not 0 <= age < KEPT_DAYS:
             return frozenset()
@@ -205,7 +218,7 @@ class ModelMemory:
             return
         self._kept = msgspec.structs.replace(now, day=self._today())
         with contextlib.suppress(DataError, OSError):
-            keep_entry(self._folder, self._name, {LEARNT: self._kept})
+            self._store.keep(self._name, {LEARNT: self._kept})
 
 
 def utc_today() -> datetime.date:

@@ -461,3 +461,17 @@ def explain(path: Path, mistake: Exception) -> str:
     if "full" in text or IO_ERROR in text:
         return f"{path}: the disk is full. Make room and run the same command again; what is stored stays."
     return f"{path}: the ledger cannot be used ({text}). Check that its folder is writable."
+
+
+def is_damaged(path: Path) -> bool:
+    """Return whether a file is there and SQLite finds it in disorder. Raises DataError if it is in use."""
+    if not path.is_file():
+        return False
+    try:
+        with contextlib.closing(connect(path)) as connection:
+            check_order(connection)
+            return False
+    except sqlite3.Error as mistake:
+        if is_damage(mistake):
+            return True
+        raise DataError(explain(path, mistake)) from None

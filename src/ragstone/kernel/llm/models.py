@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragstone.kernel.config import ModelSettings, Settings
@@ -12,6 +11,7 @@ from ragstone.kernel.config.sections import IN_ROUNDS
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm.budget import Budget
 from ragstone.kernel.llm.door import Door, open_door
+from ragstone.kernel.llm.learnt import LearntStore
 from ragstone.kernel.llm.limits import RUN, RetryPolicy
 from ragstone.kernel.llm.prompt import Ask, Completion, Prompt, Stream
 from ragstone.kernel.llm.providers import read_on
@@ -50,7 +50,7 @@ class Models:
         wrap: Wrap | None = None,
         batch_progress: "Progress | None" = None,
         process: "Callable[[str], Process] | None" = None,
-        memory: Path | None = None,
+        memory: LearntStore | None = None,
     ) -> None:
         """batch_progress: shows the batches by which all calls go; None where calls are made one by one.
 

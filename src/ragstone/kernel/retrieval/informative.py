@@ -13,8 +13,7 @@ from ragstone.kernel.retrieval.relevance import Same
 from ragstone.kernel.retrieval.summary import ScoreBin, ScoreCutoff, ScoreQuality
 from ragstone.kernel.statistics import (
     Floats,
-    auc_columns,
-    bootstrap_estimates,
+    auc_estimate,
     cluster_codes,
     cluster_totals,
     mean_estimate,
@@ -83,10 +82,7 @@ def _measured(
     seed: int,
 ) -> ScoreQuality:
     """Return the counts with AUC, curve and cut-off, of passages that are relevant and others."""
-    codes = cluster_codes(clusters, len(clusters))
-    columns, statistic = auc_columns(labels, scores)
-    drawn = bootstrap_estimates(cluster_totals(columns, codes), {"auc": statistic}, len(codes), seed=seed)
-    auc = drawn["auc"]
+    auc = auc_estimate(labels, scores, clusters, seed=seed)
     # Scores that never err leave resamples alike, and so no interval: then the number of questions decides.
     surely = counted.n_questions >= ENOUGH
     telling = auc is not None and ((auc.value if surely else 0) if auc.low is None else auc.low) > 0.5

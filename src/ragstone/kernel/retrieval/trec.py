@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.retrieval.measures import Grades
@@ -32,6 +32,7 @@ def write_trec_run(path: Path, rankings: Iterable[Ranking]) -> None:
     _write(path, lines)
 
 
+@checks_arguments
 def read_trec_run(path: Path | str) -> list[Ranking]:
     """Return one ranking a question and retriever, in order of appearance, best score first.
 
@@ -77,6 +78,7 @@ def _write(path: Path, lines: Sequence[str]) -> None:
         partial_path(path).replace(path)
 
 
+@checks_arguments
 def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
     """Return question id -> document id -> grade, in order of appearance; above 0 is relevant.
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs import run as folder_of_run
@@ -214,6 +214,7 @@ class FinishedRun(msgspec.Struct, Displayed, frozen=True, kw_only=True):
         return f"<run {self.summary.name!r} in {self.folder}>"
 
 
+@checks_arguments
 def read_run(folder: Path | str) -> FinishedRun:
     """Return the run in a folder, such as runs/starter.
 

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.kernel.dataset.certifying.certificate import Certificate, Fit, fit
+from ragstone.kernel.dataset.certificate import Certificate, Fit, fit
 from ragstone.kernel.dataset.placing import place_evidence
-from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.runs.blamed import BlameSummary, read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
@@ -82,6 +82,7 @@ def read_run(folder: Path) -> Run:
     )
 
 
+@checks_arguments
 def read_summary(folder: Path | str) -> RunSummary:
     """Return what summary.json of a run folder holds.
 
@@ -114,6 +115,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
 
 
+@checks_arguments
 def read_certificate(path: Path | str) -> Certificate:
     """Return the certificate that a file, or a folder's certificate.json, holds. Raises DataError."""
     path = Path(path)

@@ -9,7 +9,6 @@ import msgspec
 from litestar.exceptions import NotFoundException
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.engine.manifest import FILE as MANIFEST
 from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.engine.progress_file import Life, read_progress
 from ragstone.kernel.errors import DataError
@@ -17,7 +16,7 @@ from ragstone.kernel.judging import MetricSummary, Tally
 from ragstone.kernel.records import NO_MODEL, Judgement, Question
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
-from ragstone.kernel.runs.settings import RunManifest, RunSetting, read_run_manifest, run_settings
+from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.serve.rows.files import rows_file, stats_of
 from ragstone.kernel.stages.notes import judgements_alone

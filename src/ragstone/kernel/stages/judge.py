@@ -15,9 +15,9 @@ from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError
 from ragstone.kernel.judging import Judge, JudgeContext, failed_judgements, judge_answer, load_judge
+from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import Retrieve, no_model
 from ragstone.kernel.judging.judge import restore_judge
-from ragstone.kernel.judging.leaves import asks_default, leaves, members_of
 from ragstone.kernel.judging.variant import load_members
 from ragstone.kernel.llm.call_trace import Exchange
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement
@@ -35,11 +35,11 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
     Raises ModelError if they ask a model and none is named.
     """
     model = model or session.settings.judge.model
-    asking = [judge.name for judge in judges if asks_default(judge)]
+    asking = [judge.name for judge in judges if judge.asks_default]
     members = members_of(judges)
     embed: EmbedSoon | None = None
     retrieve: Retrieve | None = None
-    inner = [leaf for judge in judges for leaf, _model in leaves(judge)]
+    inner = [leaf for judge in judges for leaf, _model in judge.leaves()]
     if any(leaf.needs_embedder for leaf in inner):
         from ragstone.kernel.embedding.gathering import Gathered
 

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,6 @@ from ragstone.kernel.config import AgreeSection, RetrieveSection, Settings
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.finding import lacks
-from ragstone.kernel.judging.leaves import identities
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.records import NO_MODEL, Answer, Question, Ranking
 from ragstone.kernel.runs.summary import Calls, RunSummary
@@ -104,10 +105,13 @@ def plain_notes(
     cards: Sequence[ReportCard] = (),
     skipped: "Sequence[Skipped]" = (),
     missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    judgements: str = "judgements.jsonl",
 ) -> list[str]:
     """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
 
-    missing: question id -> documents that it names and the corpus lacks.
+    missing: question id -> documents that it names and the corpus lacks. judgements: their file, as whoever
+    reads the notes names it.
     """
     notes = []
     if skipped:
@@ -132,7 +136,7 @@ def plain_notes(
     if unmeasured:
         notes.append(
             f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
-            "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
+            f"Label some of the answers and run: ragstone agree {quote(judgements)} labels.jsonl"
         )
     # A language model alone has judged what a baseline could have judged too.
     asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
@@ -178,12 +182,12 @@ def fitted_notes(
     for card in cards:
         asked.pop((card.judge, card.model), None)
     return [
-        f"The threshold of {one.name} was fitted with {one.fitted_with}, and {model} was asked, with which "
-        "it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
+        f"The threshold of {fitted.name} was fitted with {fitted.fitted_with}, and {model} was asked, with "
+        "which it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
         for judge in judges
-        for one in identities([judge])
+        for fitted in judge.identities()
         for name, model in asked
-        if name == judge.name and not one.was_fitted_with(model)
+        if name == judge.name and not fitted.was_fitted_with(model)
     ]
 
 
@@ -339,7 +343,12 @@ def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
 
 
 def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[CascadeSavings]) -> RunSummary:
-    """Return what judgements alone say: their means, what cascades saved, and what to know of them."""
+    """Return what judgements alone say: their means, what cascades saved, and what to know of them.
+
+    name: of the run, or the path of the judgements' file.
+    """
+    parts = Path(name).parts  # no more of the path, which is another one on each machine
+    file = "/".join(parts[-3:] if parts[-3:-2] == ("runs",) else parts[-1:])
     by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
     failed_answers = [  # system_notes also knows which
         f"{system}: {n} of {n_rows} answers failed, and leave nothing to judge; the field `error` says why."
@@ -355,6 +364,7 @@ def judgements_alone(name: str, metrics: list[MetricSummary], cascades: list[Cas
         metrics=metrics,
         cards=[],
         calls=Calls(),
-        notes=failed_answers + plain_notes(metrics),
+        notes=failed_answers
+        + plain_notes(metrics, judgements=file if Path(name).suffix else "judgements.jsonl"),
         cascades=cascades,
     )

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from ragstone.kernel.errors import ColumnsError, ConfigError, DataError, nearest, plural
+from ragstone.kernel.errors import ColumnsError, ConfigError, DataError, checks_arguments, nearest, plural
 from ragstone.kernel.files.sheet import SECOND, FileTable
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.tables.columns import (
@@ -61,6 +61,7 @@ MADE_IDS: dict[type, str] = {Answer: "question_id", Label: "question_id", Questi
 """The id that is made from the question's text where a row has none."""
 
 
+@checks_arguments
 def read_rows(
     path: Place,
     row_type: type[RowT],

@@ -1,6 +1,6 @@
 """Values that show themselves in a notebook: as tables and charts, in place of one long line.
 
-The values stand on low floors, and what draws them (report/notebook.py) on a high one that knows them all. So
+The values stand on low floors, and what draws them (notebook.py) on a high one that knows them all. So
 it is looked up by name when a notebook asks, and neither floor imports the other before.
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, explaining, optional_package
+from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
 from ragstone.kernel.records import Row, Usage
 from ragstone.kernel.tables.cells import open_table
 from ragstone.kernel.tables.journal import held
@@ -151,6 +151,7 @@ def _open_url(url: str, path: Path, row_type: type) -> Iterator[Write]:
         put_whole(whole, url)
 
 
+@checks_arguments
 def write_rows(
     path: Place, rows: Iterable[Row], row_type: type, *, force: bool = False, made_from: str = ""
 ) -> int:

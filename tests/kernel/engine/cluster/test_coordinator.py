@@ -88,9 +88,9 @@ async def test_a_worker_that_is_silent_for_long_is_taken_for_dead_and_its_turns_
     await turn(coordinator, "a")
     clock.now += SILENT_S - 1
     assert await turn(coordinator, "b") == ANOTHERS
-    assert (await coordinator.look())[2] == []
+    assert (await coordinator.look())[-1] == []
     clock.now += 2
-    assert (await coordinator.look())[2] == ["a"]
+    assert (await coordinator.look())[-1] == ["a"]
     assert await turn(coordinator, "b") == MINE
     with pytest.raises(ModelError, match="was silent"):
         await coordinator.exchange("a", [])
@@ -103,7 +103,7 @@ async def test_a_message_without_a_call_says_that_the_worker_lives():
     clock.now += SILENT_S
     assert await coordinator.exchange("a", []) == []
     clock.now += SILENT_S
-    assert (await coordinator.look())[2] == []
+    assert (await coordinator.look())[-1] == []
 
 
 async def test_calls_over_all_workers_stay_within_the_cap():
@@ -187,10 +187,18 @@ async def test_what_workers_counted_is_added_to_what_the_run_had_spent():
         counted = Spent(from_ledger=n, failed={"timeout": 1, "refused": 1})
         await coordinator.exchange("a", [("count", (counted, {}))])
     await coordinator.exchange("b", [("count", (Spent(from_ledger=1, usd=None), {"m": ("m-1", None)}))])
-    spent, opened, _silent = await coordinator.look()
+    spent, opened, _learnt, _silent = await coordinator.look()
     assert (spent.made, spent.from_ledger, spent.usd) == (5, 7, None)
     assert spent.failed == {"timeout": 2, "refused": 1}
     assert opened == {"m": ("m-1", None)}
+
+
+async def test_what_workers_learn_of_models_is_given_to_the_driver_once():
+    coordinator = coordinator_of()
+    for worker, room in (("a", 100), ("b", 200)):
+        await coordinator.exchange(worker, [("learn", ("openai/m", {"learnt": room}))])
+    assert (await coordinator.look())[2] == {"openai/m": {"learnt": 200}}
+    assert (await coordinator.look())[2] == {}
 
 
 async def test_calls_are_permitted_at_the_pace_of_the_endpoint():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.ray import kill_a_worker
-from tests.support.scripts import fail, in_turn
+from tests.support.scripts import fail, fit_schema, in_turn
 
 from ragstone.features.judge.judging import judge_sheet
 from ragstone.features.judge.sheet import AnswerSheet
@@ -15,6 +15,7 @@ from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.session import PLAIN, SessionOptions
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Caps
+from ragstone.kernel.llm.learnt import learnt_in, read_entries
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.judge import load_judges
@@ -94,6 +95,21 @@ def test_a_killed_worker_loses_no_row_and_pays_again_only_for_what_was_in_flight
     assert killed[0] is not None
     assert there == here
     assert fake_openai.n_asked_again <= 8  # what was in flight
+
+
+def test_what_workers_learn_of_a_model_is_kept_and_no_later_run_pays_for_it(ray_here, fake_openai, tmp_path):
+    refusal = fail(400, "Unsupported value: 'temperature' does not support 0 with this model.")
+    fake_openai.script = lambda body: refusal if "temperature" in body else fit_schema(body)
+    folder = tmp_path / "ray"
+    judged(fake_openai, folder, "ray", 40)
+    (learnt,) = learnt_in(read_entries(folder / ".ragstone")).values()
+    assert not learnt.temperature
+    assert fake_openai.n_requests > 32
+    for name in (".ragstone/ledger.sqlite", "answers.jsonl", "judgements.jsonl"):
+        (folder / name).unlink()
+    fake_openai.n_requests = 0
+    judged(fake_openai, folder, "ray", 40)
+    assert fake_openai.n_requests == 32
 
 
 def test_a_cap_of_calls_holds_over_both_workers(ray_here, fake_openai, tmp_path):

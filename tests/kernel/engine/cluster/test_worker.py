@@ -27,7 +27,7 @@ async def block_of(monkeypatch, folder: Path, work, *rows: bytes, halted: bool =
     monkeypatch.setattr(workers, "build_work", build)
     coordinator = Coordinator(None, Caps())
     spec = stage_spec("echo", Settings(root=str(folder)))
-    worker = StageWorker(Begin(spec, Caps(), offline=False, secret=b"s", environment={}), exchange)
+    worker = StageWorker(Begin(spec, Caps(), offline=False, secret=b"s", environment={}, learnt={}), exchange)
     await worker.open()
     try:
         if halted:

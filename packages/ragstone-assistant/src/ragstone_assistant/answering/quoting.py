@@ -43,7 +43,8 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     texts: list[str] = []
     headings: frozenset[str] = frozenset()
     for sentence, at in sentences:
-        text = _plain(sentence, passages[at], lang)
+        lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
+        text = without_contacts("\n".join(filter(None, lines)), lang, [passages[at].source])
         headings, text = _without_heading(text, headings)
         if any(map(str.isalnum, text)) and not speaks_to_model(text):
             cited += [at] if at not in cited else []
@@ -84,11 +85,6 @@ def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:
     title, text = frozenset(search_terms(passage.title)), passage.text
     spans = sentence_spans(text)
     return any(share_held(wanted, title | set(search_terms(text[start:end]))) >= 0.5 for start, end in spans)
-
-
-def _plain(sentence: str, passage: Passage, lang: str) -> str:
-    lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
-    return without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
 
 
 def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str], str]:

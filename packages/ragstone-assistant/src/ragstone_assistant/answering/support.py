@@ -1,7 +1,7 @@
 """Which passage says what a sentence of an answer says: by words, numbers and, across languages, vectors."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize, word_terms
-from ragstone.kernel.dataset.number_values import held_values, stated_values
+from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.domain import SensitiveTerms
@@ -209,10 +209,6 @@ def share_held(wanted: Collection[str], terms: frozenset[str]) -> float:
     return sum(bool(terms.intersection(word_terms(word))) for word in wanted) / len(wanted) if wanted else 0.0
 
 
-def _listed(of: Callable[[str], str]) -> frozenset[str]:
-    return frozenset(word for lang in LANGUAGES for word in tokenize(of(lang)))
-
-
 @cache
 def _function_words() -> frozenset[str]:
     """Return the function words of all our languages together: answers and passages mix them."""
@@ -221,4 +217,4 @@ def _function_words() -> frozenset[str]:
 
 @cache
 def _linking() -> frozenset[str]:
-    return _listed(lambda lang: language(lang).linking)
+    return frozenset(word for lang in LANGUAGES for word in tokenize(language(lang).linking))

@@ -261,6 +261,7 @@ def found(passages: tuple[Passage, ...] | list[Passage]) -> list[Found]:
 
 def replied(outcome: Said, exchange_id: str, conversation_id: str | None) -> Replied:
     """Return what a reply carries besides its text."""
+    near = nearest_of(outcome.passages) if outcome.kind == "refusal" else []
     return Replied(
         exchange_id=exchange_id,
         conversation_id=conversation_id,
@@ -269,13 +270,8 @@ def replied(outcome: Said, exchange_id: str, conversation_id: str | None) -> Rep
         citations=cited(outcome.citations),
         links=list(outcome.links),
         steps=list(outcome.steps),
-        nearest=cited(_nearest(outcome)),
+        nearest=cited([Citation(number=number, passage=passage) for number, passage in enumerate(near, 1)]),
     )
-
-
-def _nearest(outcome: Said) -> list[Citation]:
-    near = nearest_of(outcome.passages) if outcome.kind == "refusal" else []
-    return [Citation(number=number, passage=passage) for number, passage in enumerate(near, 1)]
 
 
 def tokens(usage: Usage) -> Tokens:

@@ -26,7 +26,7 @@ from ragstone_assistant.api.bodies import (
 )
 from ragstone_assistant.api.history import Summary, new_id
 from ragstone_assistant.api.replying import PendingExchange, begin, reply, sse, unless_gone
-from ragstone_assistant.api.state import AppState, WithState, end_with, owner_of
+from ragstone_assistant.api.state import ChatState, WithState, end_with, owner_of
 from ragstone_assistant.conversation import Asked, silent
 
 MOST_TURNS = 200
@@ -69,7 +69,7 @@ async def chat_completions(
             headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
         )
     try:
-        work = reply(app_state, exchange, lambda: _respond(app_state, exchange.asked))
+        work = reply(app_state, exchange, lambda: app_state.assistant.respond(exchange.asked, silent))
         outcome = await unless_gone(request, work)
     finally:
         if busy is not None:
@@ -90,10 +90,6 @@ async def chat_completions(
     )
 
 
-async def _respond(app_state: AppState, asked: Asked) -> Any:  # noqa: ANN401
-    return await app_state.assistant.respond(asked, silent)
-
-
 @get("/v1/models", summary="The models that may be asked", responses=fails(), tags=["chat"])
 async def models() -> ModelList:
     """List the one model that there is."""
@@ -107,7 +103,7 @@ async def model_card(model: FromPath[str]) -> ModelCard:
     return ModelCard()
 
 
-async def _exchange(request: AnyRequest, body: ChatRequest, app_state: AppState) -> PendingExchange:
+async def _exchange(request: AnyRequest, body: ChatRequest, app_state: ChatState) -> PendingExchange:
     """Return the exchange that a request asks for. Raises RefusedRequest."""
     _check_model(body.model)
     turns = [
@@ -136,7 +132,7 @@ async def _exchange(request: AnyRequest, body: ChatRequest, app_state: AppState)
     )
 
 
-async def _earlier(app_state: AppState, conversation_id: str, owner: str | None) -> list[Turn]:
+async def _earlier(app_state: ChatState, conversation_id: str, owner: str | None) -> list[Turn]:
     turns = await app_state.conversations.turns(conversation_id, owner)
     if turns is None:
         raise RefusedRequest(404, "there is no such conversation: begin one without conversation_id")
@@ -145,7 +141,7 @@ async def _earlier(app_state: AppState, conversation_id: str, owner: str | None)
     return [Turn(turn.role, turn.text) for turn in turns]
 
 
-def check_question(question: str, app_state: AppState) -> None:
+def check_question(question: str, app_state: ChatState) -> None:
     """Check that a question says something and is not too long. Raises RefusedRequest."""
     if not question.strip():
         raise RefusedRequest(422, "the question is empty")

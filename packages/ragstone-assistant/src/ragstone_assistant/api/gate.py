@@ -12,7 +12,7 @@ from ragstone.kernel.serve.headers import HEADERS, STRICT, is_loopback, with_met
 from ragstone.kernel.serve.keys import as_bearer, name_of
 from ragstone.kernel.serve.limits import RequestLimits, drain
 from ragstone.kernel.serve.problems import MEDIA_TYPE, problem
-from ragstone_assistant.api.state import AppState
+from ragstone_assistant.api.state import ChatState
 
 HEALTH = "/health"
 NEEDS_KEY = "a key is needed: send the header Authorization: Bearer KEY"
@@ -34,7 +34,7 @@ class Turned(msgspec.Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def gated(app: ASGIApp, app_state: AppState, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
+def gated(app: ASGIApp, app_state: ChatState, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
     """Return the app behind its gate. A request that is turned away reaches no route.
 
     methods: template of a path -> all that it takes, for OPTIONS.
@@ -77,7 +77,7 @@ def gated(app: ASGIApp, app_state: AppState, methods: Mapping[str, Sequence[str]
     return gate
 
 
-def _count(scope: HTTPScope, app_state: AppState, status: int, started: float) -> None:
+def _count(scope: HTTPScope, app_state: ChatState, status: int, started: float) -> None:
     """Count the request under its route's template: paths that someone makes up must not become series."""
     route = str(scope.get("path_template") or "none")
     method = scope["method"] if route != "none" else "any"
@@ -113,7 +113,7 @@ def _preflight(scope: HTTPScope, headers: Mapping[str, str], allowed: bool) -> T
 
 
 def _turned(
-    scope: HTTPScope, headers: Mapping[str, str], app_state: AppState, limits: RequestLimits
+    scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState, limits: RequestLimits
 ) -> Turned | None:
     """Return why a request does not get in, if it does not; else note whose it is."""
     return (
@@ -123,7 +123,7 @@ def _turned(
     )
 
 
-def _foreign(scope: HTTPScope, headers: Mapping[str, str], app_state: AppState) -> Turned | None:
+def _foreign(scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState) -> Turned | None:
     """Turn away what a page of another site has a browser send.
 
     Without keys a browser on this machine is all that it takes: a name that is made to point at this machine
@@ -151,7 +151,7 @@ def _parts(address: str) -> SplitResult:
 
 
 def _unknown_or_hasty(
-    scope: HTTPScope, headers: Mapping[str, str], app_state: AppState, limits: RequestLimits
+    scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState, limits: RequestLimits
 ) -> Turned | None:
     """Turn away who has no key, and who asks too often; wrong keys count against the address."""
     path = scope["path"]
@@ -177,14 +177,14 @@ def _unknown_or_hasty(
     return None
 
 
-def body_limit(path: str, app_state: AppState) -> int:
+def body_limit(path: str, app_state: ChatState) -> int:
     """Return how many bytes a request to a path may have."""
     if path == UPLOADS:
         return app_state.serve.max_upload_mb * 1_000_000 + ENVELOPE_KB * 1024
     return app_state.serve.max_question_kb * 1024 * BODY_TIMES
 
 
-def _too_large(scope: HTTPScope, headers: Mapping[str, str], app_state: AppState) -> Turned | None:
+def _too_large(scope: HTTPScope, headers: Mapping[str, str], app_state: ChatState) -> Turned | None:
     """Turn away what says itself that it is too large, before any of it is read."""
     length = headers.get("content-length", "0")
     limit = body_limit(scope["path"], app_state)

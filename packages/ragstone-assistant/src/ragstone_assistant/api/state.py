@@ -109,7 +109,7 @@ class Clocks:
     tick: Callable[[], float] = time.monotonic
 
 
-class AppState:
+class ChatState:
     """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
     answered; busy: their conversations. checking: held by the one upload that is read, lest others that
     wait for it take all memory.
@@ -171,7 +171,7 @@ class AppState:
             )
 
 
-WithState = NamedDependency[AppState]
+WithState = NamedDependency[ChatState]
 """What a route takes to get the app_state."""
 
 

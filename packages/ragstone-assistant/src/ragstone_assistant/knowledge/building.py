@@ -203,7 +203,8 @@ class _Step:
         except Unreadable as mistake:
             self._skip(Skipped(sighted.path, str(mistake)))
             return False
-        self._own(documents, row)
+        self._owners = {name: path for name, path in self._owners.items() if path != row.path}
+        self._owners |= {document.id: row.path for document in documents}
         self._put(stored, vectors, row)
         self.tally.skipped += [each for each in results if isinstance(each, Skipped)]
         return True
@@ -213,10 +214,6 @@ class _Step:
             owner = self._owners.get(document.id, row.path)
             if owner != row.path:
                 raise Unreadable(f"the document id {document.id!r} is that of {owner} already: rename one")
-
-    def _own(self, documents: Sequence[Document], row: FileRow) -> None:
-        self._owners = {name: path for name, path in self._owners.items() if path != row.path}
-        self._owners |= {document.id: row.path for document in documents}
 
     def _put(self, stored: Sequence[Stored], vectors: np.ndarray, row: FileRow) -> None:
         """Hold a file: its points first, for what the catalogue names must be there."""

@@ -321,7 +321,8 @@ def _stored(
                 text=document.text[start:end],
                 start=start,
                 end=end,
-                metadata=_with_topic(msgspec.json.decode(metadata), topic),
+                metadata={**(msgspec.json.decode(metadata) or {}), **({"topic": topic} if topic else {})}
+                or None,
             )
             for name, start, end, metadata, _ in chunks
         ],
@@ -329,7 +330,3 @@ def _stored(
         vector=np.frombuffer(vector, dtype="<f4"),
         topic=topic,
     )
-
-
-def _with_topic(metadata: dict[str, object] | None, topic: str | None) -> dict[str, object] | None:
-    return {**(metadata or {}), **({"topic": topic} if topic else {})} or None

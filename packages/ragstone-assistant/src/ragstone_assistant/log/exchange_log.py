@@ -56,7 +56,17 @@ def answer_row(
         question=masked["question"],
         answer=masked["answer"],
         system=SYSTEM,
-        contexts=_contexts(outcome) if searched else None,
+        contexts=[
+            Context(
+                text=passage.text,
+                id=passage.chunk_id,
+                document_id=passage.document_id,
+                score=passage.score,
+            )
+            for passage in outcome.passages
+        ]
+        if searched
+        else None,
         steps=[_call(step, *texts) for step, texts in steps if step.action and step.action not in OWN]
         or None,
         latency_s=outcome.latency_s,
@@ -123,13 +133,6 @@ def label_rows(
 def iso(now: datetime) -> str:
     """Return a time as ISO 8601 in UTC, to the millisecond."""
     return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _contexts(outcome: Said) -> list[Context]:
-    return [
-        Context(text=passage.text, id=passage.chunk_id, document_id=passage.document_id, score=passage.score)
-        for passage in outcome.passages
-    ]
 
 
 EXCHANGES, FEEDBACK = "exchanges", "feedback"

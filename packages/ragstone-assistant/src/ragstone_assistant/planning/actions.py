@@ -111,15 +111,15 @@ def _reply(forms: Mapping[str, dict[str, Any]]) -> type[msgspec.Struct]:
     Its schema is strict, its check is not: what is wrong with an action becomes an observation, with the
     action in the trace, and costs no second call by the door.
     """
-    union = {"anyOf": [_form(name, form) for name, form in forms.items()]}
+    union = {
+        "anyOf": [
+            {"type": "object", "properties": {"do": {"type": "string", "enum": [name]}, "with": form}}
+            for name, form in forms.items()
+        ]
+    }
     action = Annotated[Any, msgspec.Meta(extra_json_schema=union)]
     thought = Annotated[str, msgspec.Meta(max_length=300)]
     return msgspec.defstruct("NextAction", [("thought", thought), ("action", action)], frozen=True)
-
-
-def _form(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    do = {"type": "string", "enum": [name]}
-    return {"type": "object", "properties": {"do": do, "with": arguments}}
 
 
 def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:

@@ -161,17 +161,13 @@ def standing_question(conversation: Asked, lang: str, domain: Domain) -> str:
             if parts and courtesy_in(turn.content, lang, domain):
                 break
             parts.append(turn.content.strip())
-        elif _stands_alone(parts[-1], lang, domain) and (not is_question(turn) or _asks(parts[-1])):
-            break
+        elif (
+            (not is_question(turn) or parts[-1].endswith(QUESTION_MARKS))
+            and len(tokenize(parts[-1])) > FEW_WORDS
+            and not goes_on(parts[-1], lang, domain)
+        ):
+            break  # what follows stands alone
     return "\n".join(reversed(parts))[:MOST_SOUGHT]
-
-
-def _stands_alone(text: str, lang: str, domain: Domain) -> bool:
-    return len(tokenize(text)) > FEW_WORDS and not goes_on(text, lang, domain)
-
-
-def _asks(text: str) -> bool:
-    return text.endswith(QUESTION_MARKS)
 
 
 async def _loop(agent: Agent, state: AgentState, trace: Trace) -> Said:
@@ -182,7 +178,8 @@ async def _loop(agent: Agent, state: AgentState, trace: Trace) -> Said:
             if len(trace.steps) > 1 and not any(step.action for step in trace.steps[-2:]):
                 break  # nothing that can be read, twice in a row
             continue
-        n_before = _n_before(chosen, trace)
+        same = (chosen.action, chosen.arguments)
+        n_before = sum((step.action, step.arguments) == same for step in trace.steps)
         if n_before > 1:
             break
         if n_before:
@@ -419,12 +416,6 @@ async def _quoted(agent: Agent, state: AgentState, trace: Trace) -> Said | None:
 
 def _now(state: AgentState, trace: Trace) -> AgentState:
     return msgspec.structs.replace(state, taken=trace.taken)
-
-
-def _n_before(chosen: ChosenAction, trace: Trace) -> int:
-    """Return how often this action was chosen with these arguments."""
-    same = (chosen.action, chosen.arguments)
-    return sum((step.action, step.arguments) == same for step in trace.steps)
 
 
 LONG = 4000  # characters; more are not read in the loop that answers everybody

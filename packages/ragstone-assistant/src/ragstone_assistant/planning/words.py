@@ -37,7 +37,9 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
             return _after(state, tools)
         question = standing_question(state.asked, state.lang, state.domain)
         likely = _surely_in_scope(state, question, tools)
-        if not _goes_on(state) and not await in_scope(question, state.lang, likely=likely):
+        # What names something of the scope or goes on with a conversation is in scope.
+        goes_on = bool(state.domain.names_in(state.known).strip()) or len(state.asked.turns) > 1
+        if not goes_on and not await in_scope(question, state.lang, likely=likely):
             return ChosenAction(
                 action=DECLINE, arguments={"why": "nearer to other subjects than to the scope"}
             )
@@ -93,11 +95,6 @@ class _Nearest:
             cosines[name] = max(cosines.get(name, -1.0), float(cosine))
         hints = {name: hint for name in cosines if (hint := self._tools[name].hint)}
         return cosines | {name: cosines[name] + hint(question, lang).nearer for name, hint in hints.items()}
-
-
-def _goes_on(state: AgentState) -> bool:
-    """Say whether a turn names something of the scope or goes on with a conversation: then it is in scope."""
-    return bool(state.domain.names_in(state.known).strip()) or len(state.asked.turns) > 1
 
 
 def _surely_in_scope(state: AgentState, question: str, tools: Mapping[str, Tool]) -> bool:

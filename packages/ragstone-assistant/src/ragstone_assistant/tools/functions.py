@@ -148,7 +148,9 @@ async def function_tool(call: str, root: Path, timeout_s: float = TIMEOUT_S) -> 
             return failed(f"{name} did not return within {timeout_s:g} s.")
         returned, mistake = ended
         if mistake is not None:
-            return failed(f"{name} failed: {_words(mistake)}")
+            # What it says without where it was raised; its kind, where it says nothing.
+            why = " ".join(str(mistake).split())[:400] or type(mistake).__name__
+            return failed(f"{name} failed: {why}")
         return _observation(name, returned)
 
     return Tool(
@@ -256,12 +258,10 @@ def _can_be_told(hint: object) -> bool:
     if origin is list:
         return _can_be_told(inner[0])
     if origin in (Union, types.UnionType):
-        return all(_can_be_told(inner_hint) for inner_hint in _without_none(inner)) and _together(inner)
+        return all(
+            _can_be_told(inner_hint) for inner_hint in inner if inner_hint is not type(None)
+        ) and _together(inner)
     return hint in PLAIN
-
-
-def _without_none(hints: Iterable[object]) -> list[object]:
-    return [hint for hint in hints if hint is not type(None)]
 
 
 def _together(hints: Iterable[object]) -> bool:
@@ -271,11 +271,6 @@ def _together(hints: Iterable[object]) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _words(mistake: BaseException) -> str:
-    """Return what an exception says, without where it was raised; its kind, where it says nothing."""
-    return " ".join(str(mistake).split())[:400] or type(mistake).__name__
 
 
 def _observation(name: str, returned: object) -> Observation:

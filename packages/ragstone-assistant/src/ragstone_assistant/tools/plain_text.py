@@ -61,8 +61,9 @@ def doing_of(name: str) -> dict[str, str]:
 
 def _plain(text: str) -> str:
     """Return a text without control characters, half surrogates and marks that turn its direction."""
-    return "".join(sign if sign in "\n\t" or _is_plain(sign) else " " for sign in text)
-
-
-def _is_plain(sign: str) -> bool:
-    return unicodedata.category(sign) not in ("Cc", "Cs") and sign not in TURNING
+    return "".join(
+        sign
+        if sign in "\n\t" or (unicodedata.category(sign) not in ("Cc", "Cs") and sign not in TURNING)
+        else " "
+        for sign in text
+    )

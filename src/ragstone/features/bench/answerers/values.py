@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.features.bench.answerers.conditions import Missing
-from ragstone.features.bench.judges.values import LeftOutCell
+from ragstone.features.bench.board import LeftOutCell
 from ragstone.kernel.config import Condition
 from ragstone.kernel.records import Judgement, Status
 from ragstone.kernel.statistics import Estimate

@@ -13,11 +13,11 @@ from ragstone.features.improve.candidates.rows import (
     reasons_of,
     untried,
 )
+from ragstone.features.improve.thresholds import Flags
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.fields import Example
-from ragstone.kernel.judging.fitting import Flags
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.records import Answer

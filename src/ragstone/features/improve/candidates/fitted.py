@@ -18,9 +18,9 @@ from ragstone.features.improve.candidates.stack import (
     with_curve,
 )
 from ragstone.features.improve.learned import LearningMethod
+from ragstone.features.improve.thresholds import Flags, Scored, Thresholds, fit_thresholds, sure_of
 from ragstone.kernel.judging.combined import NOTHING_SAID, CascadeJudge
 from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.judging.fitting import Flags, Scored, Thresholds, fit_thresholds, sure_of
 from ragstone.kernel.judging.judge import judge_names, read_judge
 from ragstone.kernel.judging.stack import direction
 from ragstone.kernel.records import Answer

@@ -21,11 +21,11 @@ from ragstone.features.improve.candidates.rows import (
     untried,
 )
 from ragstone.features.improve.learned import CandidateState
+from ragstone.features.improve.thresholds import Flags
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.finding import CallCost, add_costs
-from ragstone.kernel.judging.fitting import Flags
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.render import gather_inputs
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce

@@ -9,9 +9,9 @@ import numpy as np
 from ragstone.features.improve.candidates.rows import CandidateResult, JudgeScores, LearningRows, cost_of
 from ragstone.features.improve.labelled_sets import judge_labelled
 from ragstone.features.improve.learned import CandidateState
+from ragstone.features.improve.thresholds import Flags
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.fitting import Flags
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.statistics.sequences import log_capitals, log_evidence
 

@@ -16,19 +16,18 @@ from ragstone.features.improve.learned import (
     worths_of,
 )
 from ragstone.features.improve.parts import Node
+from ragstone.features.improve.thresholds import Flags
 from ragstone.features.improve.values import Scale, humans_of
-from ragstone.kernel.agreement.comparison import MAX_GRADES
 from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.examples import is_tuned_on
 from ragstone.kernel.judging.finding import CallCost, add_costs
-from ragstone.kernel.judging.fitting import Flags
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.records import Answer, Judgement, Usage
-from ragstone.kernel.statistics import Codes, Floats
+from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats
 
 YES_NO = (0.0, 1.0)
 

@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 
 from ragstone.features.improve.candidates.logistic import Logistic, fit_logistic, sigmoid
+from ragstone.features.improve.thresholds import FOLDS, Flags, fit_cut
 from ragstone.kernel.judging.fields import JudgeFields, Member
-from ragstone.kernel.judging.fitting import FOLDS, Flags, fit_cut
 from ragstone.kernel.judging.stack import StackJudge, StackMember, direction
 from ragstone.kernel.statistics import Codes, Floats
 from ragstone.kernel.statistics.isotonic import isotonic_curve, on_curve

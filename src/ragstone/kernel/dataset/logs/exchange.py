@@ -14,8 +14,8 @@ from ragstone.kernel.tables.names import (
     ANSWER_NAMES,
     CONTEXT_NAMES,
     LOG_ID,
+    LOG_NAMES,
     QUESTION_NAMES,
-    TIMES,
     accepted_names,
 )
 
@@ -73,6 +73,10 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
     elif answer is None:
         answer = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
     systems = accepted_names(Answer, "system")
+    tags = {name: first_of(raw, (name, f"tags.{name}")) for name in columns.tags}  # rows of ours carry tags
+    if MONTH in tags and tags[MONTH] is None:
+        when = seconds_of(first_of(raw, LOG_NAMES.times if columns.time is None else (columns.time,)))
+        tags[MONTH] = None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
     return LoggedExchange(
         question=question,
         id=next((str(row[name]) for name in LOG_ID if isinstance(row.get(name), str | int)), None),
@@ -81,19 +85,8 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
         system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
         reference=answer_text(value_at(raw, columns.reference)) if columns.reference else None,
         quality=value_at(raw, columns.quality) if columns.quality else None,
-        tags={
-            name: str(value) for name in columns.tags if (value := _tag(raw, name, columns)) not in (None, "")
-        },
+        tags={name: str(value) for name, value in tags.items() if value not in (None, "")},
     )
-
-
-def _tag(raw: Mapping[str, Any], name: str, columns: Columns) -> Any:  # noqa: ANN401 - whatever the log holds
-    """Return the value of a column, else that of a tag which a row of ours carries, else the month."""
-    value = first_of(raw, (name, f"tags.{name}"))
-    if value is not None or name != MONTH:
-        return value
-    when = seconds_of(first_of(raw, TIMES if columns.time is None else (columns.time,)))
-    return None if when is None else f"{datetime.fromtimestamp(when, UTC):%Y-%m}"
 
 
 def seconds_of(value: object) -> float | None:
@@ -118,11 +111,11 @@ def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: AN
 
 
 def _contexts(row: Mapping[str, Any]) -> list[Context] | None:
-    passages = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
-    if passages is None:
+    contexts = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
+    if contexts is None:
         return None
     try:
-        return msgspec.convert(as_contexts(passages), list[Context] | None)
+        return msgspec.convert(as_contexts(contexts), list[Context] | None)
     except (TypeError, ValueError):  # of a form that nobody knows: an answer without its contexts
         return None
 

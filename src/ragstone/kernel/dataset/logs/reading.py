@@ -147,5 +147,5 @@ def rows_of(source: Source) -> Iterator[tuple[LogLine | None, Row | str]]:
         for row in source:
             yield None, row if isinstance(row, Mapping) else f"expected a dict, got {type(row).__name__}"
         return
-    for path in log_files([item for item in source if isinstance(item, str | Path)]):
+    for path in log_files([file for file in source if isinstance(file, str | Path)]):
         yield from read_log(path)

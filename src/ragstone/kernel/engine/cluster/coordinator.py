@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 
 from ragstone.kernel.errors import ModelError, RagstoneError
 from ragstone.kernel.llm import AnyLedger
-from ragstone.kernel.llm.account import sum_usd
-from ragstone.kernel.llm.budget import Budget, Caps, Spent
+from ragstone.kernel.llm.budget import Budget, Caps, Spent, sum_usd
 from ragstone.kernel.llm.limits import Circuit, Pace, Slots
 from ragstone.kernel.llm.prompt import CallFailed, Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
@@ -25,6 +24,9 @@ HELD_S = 0.05  # how long a reservation waits for those in flight, before its wo
 
 Call = tuple[str, tuple[object, ...]]
 """A method of the coordinator by name, and its arguments after the worker's name."""
+
+Learnt = dict[str, Mapping[str, object]]
+"""Models, by their names in the ledger -> fields of what was learnt of them, see llm.learnt."""
 
 Opened = Mapping[str, tuple[str, str | None]]
 """Models that were opened -> their names in the ledger, and the days of their list prices."""
@@ -140,6 +142,7 @@ class Coordinator:
         self._before = Spent()
         self._counted: dict[str, Spent] = {}
         self._opened: dict[str, tuple[str, str | None]] = {}
+        self._learnt: Learnt = {}
         self._n_calls = self._n_messages = 0
 
     # --- to the driver
@@ -164,12 +167,13 @@ class Coordinator:
         for key in known.claimed:
             self._kept().release(key)
 
-    async def look(self) -> tuple[Spent, Opened, list[str]]:
-        """Return what the run has spent, what workers opened, and those that are now taken for dead."""
-        silent = [name for name, one in self._workers.items() if self._clock() - one.seen > SILENT_S]
+    async def look(self) -> tuple[Spent, Opened, Learnt, list[str]]:
+        """Return what the run has spent, what workers opened, and learnt since, and those taken for dead."""
+        silent = [name for name, worker in self._workers.items() if self._clock() - worker.seen > SILENT_S]
         for name in silent:
             await self.leave(name)
-        return self.spent(), self._opened, silent
+        learnt, self._learnt = self._learnt, {}
+        return self.spent(), self._opened, learnt, silent
 
     async def counts(self) -> tuple[int, int]:
         """Return the numbers of calls of methods, and of messages that brought them."""
@@ -258,6 +262,10 @@ class Coordinator:
         """Take in all that a worker has counted since it began, and the models that it has opened."""
         self._counted[worker] = spent
         self._opened |= opened
+
+    async def learn(self, worker: str, model: str, fields: Mapping[str, object]) -> None:  # noqa: ARG002
+        """Keep what a worker has learnt of a model, until the driver looks."""
+        self._learnt[model] = fields
 
     def spent(self) -> Spent:
         """Return what all workers have counted, and what those before them had."""

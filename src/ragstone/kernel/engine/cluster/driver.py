@@ -15,16 +15,17 @@ from typing import Any, cast
 
 import msgspec
 
-from ragstone.kernel.engine.cluster.coordinator import Call, Coordinator, Opened
+from ragstone.kernel.engine.cluster.coordinator import Call, Coordinator, Learnt, Opened
 from ragstone.kernel.engine.cluster.spec import RowOutcome, StageSpec
 from ragstone.kernel.engine.cluster.starting import RayAddress, connected, no_room
 from ragstone.kernel.engine.cluster.troubles import GONE, explained, of_coordinator
 from ragstone.kernel.engine.cluster.worker import Begin, BlockMade, StageWorker
 from ragstone.kernel.engine.local import STOP_S, map_in_order
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ModelError, RagstoneError
+from ragstone.kernel.errors import DataError, ModelError, RagstoneError
 from ragstone.kernel.llm import open_ledger
 from ragstone.kernel.llm.budget import Spent
+from ragstone.kernel.llm.learnt import learnt_in_folder
 
 AT_ONCE = 3  # blocks that a worker has begun, so that no slot is idle at the end of one
 AHEAD = 2  # blocks more than those, that wait to be written
@@ -90,9 +91,13 @@ class Cluster:
         if self.closed:  # whoever took the rows let go of them, and the session ended first
             return []
         looked = await of_coordinator(self.coordinator.look.remote())
-        spent, opened, silent = cast("tuple[Spent, Opened, list[str]]", looked)
+        spent, opened, learnt, silent = cast("tuple[Spent, Opened, Learnt, list[str]]", looked)
         session.budget.take_over(spent)
         session.models.opened_elsewhere.update(opened)
+        store = learnt_in_folder(session.settings.path(".ragstone"))
+        with contextlib.suppress(DataError, OSError):  # as of a door: a folder that cannot be written to
+            for model, fields in learnt.items():
+                store.keep(model, fields)
         return silent
 
 
@@ -272,6 +277,7 @@ class Workers:
             caps=msgspec.structs.replace(caps, seconds=left),
             offline=self._session.models.offline,
             secret=self._session.secret(),
+            learnt=learnt_in_folder(self._session.settings.path(".ragstone")).read(),
             environment=_keys(self._session)
             | (_storage_keys() if self._spec.name == "ragstone.kernel.stages.ingest:READING" else {}),
         )

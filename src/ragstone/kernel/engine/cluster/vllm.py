@@ -92,7 +92,7 @@ def row_of(place: int, prompt: Prompt) -> Row:
         sampling["logprobs"] = prompt.top_logprobs
     if prompt.schema is not None:
         sampling["structured_outputs"] = {"json": prompt.schema.decode()}
-    messages = [{"role": one.role, "content": one.content} for one in prompt.messages]
+    messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
     return {"place": place, "messages": messages, "sampling_params": sampling}
 
 

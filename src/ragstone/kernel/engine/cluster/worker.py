@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from ragstone.kernel.engine.local import STOP_S
 from ragstone.kernel.engine.session import Session, SessionOptions, WorkerShare
 from ragstone.kernel.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.kernel.llm import Budget, Caps
+from ragstone.kernel.llm.learnt import Entries, LearntStore
 from ragstone.kernel.llm.limits import CallsStopped, GivenUp
 
 COUNT_S = 0.5  # how often a worker says what it has counted
@@ -23,13 +24,18 @@ KINDS = (ConfigError, DataError, GivenUp, ModelError, RagstoneError)  # a kind b
 
 
 class Begin(NamedTuple):
-    """What a worker begins with. secret: that of the project. environment: names of keys, and the keys."""
+    """What a worker begins with.
+
+    secret: that of the project. environment: names of keys, and the keys. learnt: what earlier commands
+    learnt of models.
+    """
 
     spec: StageSpec
     caps: Caps
     offline: bool
     secret: bytes
     environment: dict[str, str]
+    learnt: Entries
 
 
 class BlockMade(NamedTuple):
@@ -67,10 +73,19 @@ class StageWorker:
             begin.spec.settings,
             self._stack,
             SessionOptions(begin.caps, begin.offline),
-            worker=WorkerShare(self._budget, ledger, begin.secret, begin.spec.listening),
+            worker=WorkerShare(
+                self._budget,
+                ledger,
+                begin.secret,
+                LearntStore(lambda: begin.learnt, self._tell_learnt),
+                begin.spec.listening,
+            ),
         )
         self._channel.start()
         self._counting = asyncio.create_task(self._count_on())
+
+    def _tell_learnt(self, model: str, fields: Mapping[str, object]) -> None:
+        self._channel.tell(Coordinator.learn, model, fields)
 
     async def close(self) -> None:
         """End, where the process does not."""
