@@ -30,9 +30,9 @@ from ragstone.features.import_.sheets import open_sheet
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.tables.columns import PASSAGE, plan_columns, value_at, warn_of_guesses
 from ragstone.kernel.tables.formats import read_questions
-from ragstone.kernel.tables.names import accepted_names, fields_of, fold
+from ragstone.kernel.tables.names import accepted_names, fold
 
-_FIELDS = frozenset(fields_of(Question))
+_FIELDS = frozenset(Question.__struct_fields__)
 Prepare = Callable[[Cells], Cells]
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -15,9 +16,10 @@ from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.llm import Ask, Prompt, Reply
 from ragstone.kernel.records import Chunk, Question, Ranking
-from ragstone.kernel.retrieval.deps import Out, RetrieverDeps, Search, one_by_one
+from ragstone.kernel.retrieval.deps import RetrieverDeps, Search, one_by_one
 from ragstone.kernel.retrieval.search import build_search, embeds_by_default, leaves_of, parts_of
 
+Out = TypeVar("Out")
 N_TIMED = 20  # questions that are asked one by one
 UNPAID = ("packaged", "sentence-transformers/")  # what the names of embedders begin with that cost nothing
 
