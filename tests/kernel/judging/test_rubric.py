@@ -89,14 +89,14 @@ async def test_clarity_is_the_rounded_mean_of_three_criteria_unless_the_fourth_i
     [row, *parts] = await judge_answer(judge, ANSWER, context(three))
     # (2 + 3 + 3) / 3 = 2.67, up to 3
     assert (row.score, [part.metric for part in parts]) == (3.0, ["intent", "topic", "entity"])
-    assert "attributes" not in judge.told()
+    assert "attributes" not in judge.instructions()
     assert load_judge("prompt_clarity@criteria=all").metrics == [*judge.metrics, "attributes"]
 
 
 async def test_a_variant_grades_by_the_criteria_that_it_names_and_shows_examples_of_these():
     judge = load_judge("rubric@shots=2,criteria=correctness+readability")
     assert judge.name == "rubric@shots=2,criteria=correctness+readability"
-    assert "completeness" not in judge.told()
+    assert "completeness" not in judge.instructions()
     reply = {
         f"{name}_{key}": value
         for name in ("correctness", "readability")

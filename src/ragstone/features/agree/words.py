@@ -177,7 +177,7 @@ def _measures(card: ReportCard) -> list[Block]:
         Column("Says", text=True, where="page"),
         lambda row: MEANINGS.get(row[0], ""),
     )
-    judge, people = list(measures(card).items()), people_told(card)
+    judge, people = list(measures(card).items()), people_measures(card)
     n = plural(card.humans.n_answers if card.humans else 0, "answer")
     caption = f"People with each other, on {n}: the most to expect of a judge"
     label = f"Agreement of {judge_name(card)}"
@@ -310,9 +310,9 @@ def _with_ends(estimate: Estimate | None) -> Cell:
 def _ranking(ranking: SystemRanking) -> list[Block]:
     return [
         Heading("Do the judge and people rank the systems alike?", level=4),
-        *(Paragraph(line) for line in ranking_told(ranking)),
+        *(Paragraph(line) for line in ranking_sentences(ranking)),
         Listing(
-            [f"Reversed: {reversal_told(reversal)}" for reversal in ranking.reversals],
+            [f"Reversed: {reversal_text(reversal)}" for reversal in ranking.reversals],
             most=SHOWN_DISAGREEMENTS,
         ),
     ]
@@ -408,10 +408,10 @@ def tables_of(card: ReportCard) -> dict[str, list[AnswerGroup]]:
     return {by: groups for by, groups in (by_system | card.by).items() if len(groups) > 1}
 
 
-def ranking_told(ranking: SystemRanking) -> list[str]:
+def ranking_sentences(ranking: SystemRanking) -> list[str]:
     """Return the two orders of the systems, and how far they can be relied on."""
-    people = _order_told(ranking.by_people, ranking.tied_by_people)
-    judge = _order_told(ranking.by_judge, ranking.tied_by_judge)
+    people = _order_text(ranking.by_people, ranking.tied_by_people)
+    judge = _order_text(ranking.by_judge, ranking.tied_by_judge)
     orders = [f"By people: {people}.", f"By the judge: {judge}."]
     if judge == people:
         orders = [f"By people and by the judge: {people}."]
@@ -425,7 +425,7 @@ def ranking_told(ranking: SystemRanking) -> list[str]:
     return [*orders, f"{share}{tau}"]
 
 
-def _order_told(systems: Sequence[str], tied: Sequence[Sequence[str]]) -> str:
+def _order_text(systems: Sequence[str], tied: Sequence[Sequence[str]]) -> str:
     """Return systems from the best to the worst; those that are tied are joined by an equals sign."""
     group_of = {name: at for at, group in enumerate(tied) for name in group}
     text = systems[0]
@@ -435,7 +435,7 @@ def _order_told(systems: Sequence[str], tied: Sequence[Sequence[str]]) -> str:
     return text
 
 
-def reversal_told(reversal: Reversal) -> str:
+def reversal_text(reversal: Reversal) -> str:
     """Return a reversed pair with both differences."""
     return (
         f"{reversal.better} before {reversal.worse}: by people {with_ends(reversal.human)}, "
@@ -443,7 +443,7 @@ def reversal_told(reversal: Reversal) -> str:
     )
 
 
-def people_told(card: ReportCard) -> list[tuple[str, Estimate]]:
+def people_measures(card: ReportCard) -> list[tuple[str, Estimate]]:
     """Return how people agree with each other, by the name of each measure; empty with one annotator."""
     people = card.humans
     if people is None:

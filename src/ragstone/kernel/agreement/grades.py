@@ -104,7 +104,7 @@ def instructive_disagreements(comparison: GradeComparison, pairs: GradePairs) ->
         apart[np.abs(apart) <= 0.5] = 0
     elif comparison.threshold is not None:
         apart = np.sign(apart) * (1e-9 + np.abs(comparison.raw - comparison.threshold))
-    return [_told(pairs, at) for at in _chosen(apart, pairs)]
+    return [_disagreement(pairs, at) for at in _chosen(apart, pairs)]
 
 
 def _ranks(values: Floats) -> Floats:
@@ -146,7 +146,7 @@ def _next(waiting: Sequence[int], apart: Floats, pairs: GradePairs, chosen: Sequ
     )
 
 
-def _told(pairs: GradePairs, at: int) -> Disagreement:
+def _disagreement(pairs: GradePairs, at: int) -> Disagreement:
     row, human = pairs.rows[at], pairs.humans[at]
     return Disagreement(
         question_id=row.question_id,

@@ -67,5 +67,5 @@ class ClassifyJudge(TokenJudge, frozen=True, kw_only=True, tag="classify"):
         """Return what the model may say in one token: a letter for each label."""
         return [Option(chr(ord("A") + n), *labelled) for n, labelled in enumerate(self.labels.items())]
 
-    def _token_told(self) -> list[str]:
+    def _token_sections(self) -> list[str]:
         return ["\n".join(f"{option.word} = {option.outcome}" for option in self.options())]

@@ -172,14 +172,18 @@ def with_members(finding: Finding, heard: Sequence[MemberVerdict]) -> Finding:
         finding,
         usage=spent.usage if paid else None,
         cost_usd=spent.cost_usd if paid else None,
-        metadata={**tuned, **(finding.metadata or {}), "members": [_told(verdict) for verdict in heard]},
+        metadata={
+            **tuned,
+            **(finding.metadata or {}),
+            "members": [_member_values(verdict) for verdict in heard],
+        },
     )
 
 
 SHOWN = ("model", "status", "score", "scale", "label", "rationale", "error", "usage", "cost_usd")
 
 
-def _told(verdict: MemberVerdict) -> dict[str, Any]:
+def _member_values(verdict: MemberVerdict) -> dict[str, Any]:
     """Return a member's judgement as plain values, without what the whole says already."""
     row = msgspec.to_builtins(verdict.judgement)
     values = {"judge": verdict.name} | {name: row[name] for name in SHOWN if row.get(name) is not None}

@@ -327,11 +327,11 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
         texts = [("prompt", "", self.prompt)]
         texts += [("prompts", f"prompts.{name}: ", text) for name, text in self.prompts.items()]
         for key, where, text in texts:
-            problem = self._problem_of_names("\n".join([text, *self._told_beside()]))
+            problem = self._problem_of_names("\n".join([text, *self._texts_beside()]))
             if problem:
                 yield key, f"{where}{problem}"
 
-    def _told_beside(self) -> list[str]:
+    def _texts_beside(self) -> list[str]:
         """Return the texts of the file that the model is told beside the prompt."""
         return []
 

@@ -346,11 +346,11 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
         if name in OF_ANSWER:
             return Finding(score=OF_ANSWER[name](answer.answer))
         if name in OF_QUESTION:
-            return _told(
+            return _scored(
                 OF_QUESTION[name](answer.answer, inputs["question"]), "the answer is too short to tell"
             )
         if name in OF_CONVERSATION:
-            return _told(OF_CONVERSATION[name](answer), "the assistant has said nothing before")
+            return _scored(OF_CONVERSATION[name](answer), "the assistant has said nothing before")
         if "contexts" in inputs:
             score = MEASURES[name](answer.answer, inputs["contexts"])
             return Finding(
@@ -371,7 +371,7 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
         return Finding(score=max(MEASURES[name](answer.answer, text) for text in texts))
 
 
-def _told(score: float | None, untold: str) -> Finding:
+def _scored(score: float | None, untold: str) -> Finding:
     return not_applicable(untold) if score is None else Finding(score=score)
 
 

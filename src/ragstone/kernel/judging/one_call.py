@@ -35,7 +35,7 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
         """Return whether it can be asked in one call with others: once, at the usual temperature, 0."""
         return self.samples == 1 and not self.temperature
 
-    def told(self) -> str:
+    def instructions(self) -> str:
         """Return what the model is told: the prompt, and whatever else of the file belongs to it."""
         return self.prompt.strip()
 
@@ -122,7 +122,7 @@ def one_call_prompt(judge: OneCallJudge, inputs: Mapping[str, str], secret: byte
     fields = judge.reply_fields()
     return render_prompt(
         judge,
-        judge.told(),
+        judge.instructions(),
         inputs,
         reply_form(fields),
         reply_type(f"{judge.kind.capitalize()}Reply", fields),

@@ -127,12 +127,12 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
             return f"{key} names {unknown[0]!r}, which is none of the criteria: {', '.join(known)}."
         return None
 
-    def _told_beside(self) -> list[str]:
+    def _texts_beside(self) -> list[str]:
         return [text for criterion in self.asked for text in (criterion.description, *criterion.grades)]
 
-    def told(self) -> str:
+    def instructions(self) -> str:
         """Return what the model is told: the prompt, then every criterion with what each grade means."""
-        return f"{super().told()}\n\n{criteria_text(self)}"
+        return f"{super().instructions()}\n\n{criteria_text(self)}"
 
     def reply_fields(self) -> list[Field]:
         """Return the fields of the reply: for each criterion a reason, then a grade."""
@@ -183,7 +183,7 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
         low, high = self.ends
         return [Option(str(grade), grade, float(grade)) for grade in range(low, high + 1)]
 
-    def _token_told(self) -> list[str]:
+    def _token_sections(self) -> list[str]:
         return [_criterion_text(self, self.asked[0])]
 
 

@@ -403,7 +403,7 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
             "verdicts": [{"id": n, "reason": reason, **named, **field} for n in range(1, FAKED + 1)]
         }
 
-    def _told_beside(self) -> list[str]:
+    def _texts_beside(self) -> list[str]:
         return [self.verify or ""]
 
     def _own_problems(self) -> Iterator[tuple[str, str]]:

@@ -74,7 +74,7 @@ def find_choice(judge: "StepsJudge", answer: Answer, steps: Sequence[Step]) -> F
     late = f"called {OUT_OF_ORDER}"
     lacking = {at: late if tool in beyond.values() else NEVER for at, tool in missing.items()}
     of_steps = verdicts_of(steps, wrong, counted) if judge.order != "superset" else []
-    lines = told_of(steps, wrong) if of_steps else []
+    lines = fault_lines(steps, wrong) if of_steps else []
     if judge.order == "subset":
         return Finding(score=len(pairs) / len(names), rationale=_joined(lines), verdicts=of_steps)
     never = [tool for at, tool in missing.items() if lacking[at] == NEVER][:MOST_NAMED]
@@ -184,7 +184,7 @@ def find_errors(_judge: "StepsJudge", _answer: Answer, steps: Sequence[Step]) ->
     rationale = f"failed and never succeeded: {share_of(lasting, len(steps), 'call')}"
     return Finding(
         score=len(faults) / len(steps),
-        rationale=_joined(told_of(steps, faults)),
+        rationale=_joined(fault_lines(steps, faults)),
         verdicts=verdicts_of(steps, faults),
         parts=(
             CriterionOutcome(
@@ -285,7 +285,7 @@ def verdicts_of(steps: Sequence[Step], faults: Faults, places: Iterable[int] | N
     ]
 
 
-def told_of(steps: Sequence[Step], faults: Faults) -> list[str]:
+def fault_lines(steps: Sequence[Step], faults: Faults) -> list[str]:
     """Return `step 3: weather: place expected Nakuru, got Nairobi`, of the first of them."""
     lines = [f"step {at + 1}: {steps[at].tool}: {faults[at]}" for at in sorted(faults)[:MOST_NAMED]]
     more = len(faults) - MOST_NAMED
@@ -295,7 +295,7 @@ def told_of(steps: Sequence[Step], faults: Faults) -> list[str]:
 def _share(steps: Sequence[Step], faults: Faults, places: Sequence[int]) -> Finding:
     return Finding(
         score=1 - len(faults) / len(places),
-        rationale=_joined(told_of(steps, faults)),
+        rationale=_joined(fault_lines(steps, faults)),
         verdicts=verdicts_of(steps, faults, places),
     )
 

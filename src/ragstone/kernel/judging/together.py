@@ -128,7 +128,7 @@ def _section(judge: OneCallJudge, start: str) -> str:
         }
         return "{..., " + msgspec.json.format(msgspec.json.encode(values), indent=0).decode()[1:-1] + ", ...}"
 
-    parts = [f"# {start.rstrip('_')}\n{named_inputs(judge.told())}", examples_text(judge, said)]
+    parts = [f"# {start.rstrip('_')}\n{named_inputs(judge.instructions())}", examples_text(judge, said)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -89,7 +89,7 @@ class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
         """Return what the model may say, in the order of the file."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say what one token can mean")
 
-    def _token_told(self) -> list[str]:
+    def _token_sections(self) -> list[str]:
         """Return what the model is told of the options, beside the prompt."""
         return []
 
@@ -170,7 +170,7 @@ def render_token_prompt(
     word = judge.reply_word.format(first.word, last.word)
     sections = [
         named_inputs(judge.prompt),
-        *judge._token_told(),
+        *judge._token_sections(),
         UNTRUSTED,
         f"Whatever is said above of reasons: give none. Reply with one {word}.",
     ]

@@ -28,24 +28,24 @@ def _parts(thing: object, seen: set[int]) -> Iterator[str]:
     seen.add(id(thing))
     if isinstance(thing, functools.partial):
         yield from _parts(thing.func, seen)
-        yield _told((thing.args, thing.keywords))
+        yield _plain_text((thing.args, thing.keywords))
         return
     inner = inspect.unwrap(thing) if callable(thing) else thing
     if not isinstance(inner, FunctionType):
         kind = thing if isinstance(thing, type) else type(thing)
         yield f"{kind.__module__}.{kind.__qualname__} {_source(kind)}"
-        yield _told(getattr(thing, "__dict__", {}) if kind is not thing else {})
+        yield _plain_text(getattr(thing, "__dict__", {}) if kind is not thing else {})
         return
     yield _source(inner)
     held = inspect.getclosurevars(inner).nonlocals
-    yield _told((inner.__defaults__, inner.__kwdefaults__, held))
+    yield _plain_text((inner.__defaults__, inner.__kwdefaults__, held))
     for name in sorted(_names(inner.__code__)):
         used = inner.__globals__.get(name)
         if isinstance(used, FunctionType | type):
             if used.__module__ == inner.__module__:
                 yield from _parts(used, seen)
         else:
-            yield f"{name} {_told(used)}"
+            yield f"{name} {_plain_text(used)}"
 
 
 def _source(thing: FunctionType | type) -> str:
@@ -53,7 +53,7 @@ def _source(thing: FunctionType | type) -> str:
         return inspect.getsource(thing)
     except (OSError, TypeError):  # typed into an interpreter, or written in C
         code = getattr(thing, "__code__", None)
-        return code.co_code.hex() + _told(code.co_consts) if code else ""
+        return code.co_code.hex() + _plain_text(code.co_consts) if code else ""
 
 
 def _names(code: CodeType) -> set[str]:
@@ -62,16 +62,16 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _told(value: object) -> str:
+def _plain_text(value: object) -> str:
     """Return a plain value, or what is plain of several, as a text that is the same in every process."""
     if isinstance(value, PLAIN):
         return repr(value)
     if isinstance(value, re.Pattern):
         return f"{value.pattern!r} {value.flags}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(sorted(f"{key!r}: {_told(part)}" for key, part in value.items())) + "}"
+        return "{" + ", ".join(sorted(f"{key!r}: {_plain_text(part)}" for key, part in value.items())) + "}"
     if isinstance(value, tuple | list):
-        return "[" + ", ".join(map(_told, value)) + "]"
+        return "[" + ", ".join(map(_plain_text, value)) + "]"
     if isinstance(value, set | frozenset):
-        return "{" + ", ".join(sorted(map(_told, value))) + "}"
+        return "{" + ", ".join(sorted(map(_plain_text, value))) + "}"
     return ""
