@@ -16,9 +16,9 @@ from ragstone.kernel.llm.json_service import check_key, reach
 from ragstone.kernel.llm.providers import provider_of
 from ragstone.kernel.records import Answer
 from ragstone.kernel.runs.wording import plural
+from ragstone.kernel.systems.applications import Application
 from ragstone.kernel.systems.chosen import retrieve_for
 from ragstone.kernel.systems.function import load_callee
-from ragstone.kernel.systems.http import open_http_system
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.tables import read_rows
 
@@ -34,7 +34,7 @@ async def look_at(name: str, settings: Settings) -> str:
     """
     match settings.systems[name]:
         case HttpSystem() as declared:
-            async with open_http_system(name, declared):
+            async with Application(name, declared).open():
                 check_key(declared, f"[systems.{name}]")
                 return await reach(declared.url)
         case ChatSystem(model=model):
