@@ -41,8 +41,8 @@ async def look_at(name: str, settings: Settings) -> str:
             return await _reach_model(model, settings)
         case PythonSystem(call=call):
             callee = await load_callee(call, settings.path("."), f"[systems.{name}]")
-            given = GIVEN[callee.takes]
-            return f"{call} can be imported; it is given {given}"
+            example = GIVEN[callee.takes]
+            return f"{call} can be imported; it is given {example}"
         case RagSystem() as declared:
             prompt = load_prompt(settings.named(declared.prompt or settings.answer.prompt))
             model = declared.model or settings.answer.model or settings.run.model or ""

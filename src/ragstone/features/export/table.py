@@ -75,8 +75,8 @@ def _write_jsonl(table: Table, path: Path) -> None:
     encode = msgspec.json.Encoder().encode
     with path.open("wb", buffering=1 << 16) as file:
         for row in table:
-            told = {name: value for name, value in row.items() if value is not None}
-            file.writelines((encode(told), b"\n"))
+            present = {name: value for name, value in row.items() if value is not None}
+            file.writelines((encode(present), b"\n"))
 
 
 def _write_parquet(table: Table, path: Path) -> None:

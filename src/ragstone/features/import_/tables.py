@@ -259,7 +259,14 @@ def read_phoenix(source: Source, options: ImportOptions) -> Iterator[Found]:
     """Yield the examples of a data set of Phoenix as questions; `output` is the reference."""
 
     def prepare(row: Cells) -> Cells:
-        row = _nested(row)
+        nested: Cells = {}  # as the interface gives it: `input_question` of CSV in the object `input`
+        for name, value in row.items():
+            part, underscore, key = name.partition("_")
+            if underscore and part in ("input", "output", "metadata") and part not in row:
+                nested.setdefault(part, {})[key] = value
+            else:
+                nested[name] = value
+        row = nested
         return {
             **row,
             "input": _text(row.get("input"), _QUESTION),
@@ -267,18 +274,6 @@ def read_phoenix(source: Source, options: ImportOptions) -> Iterator[Found]:
         }
 
     yield from read_prepared(source, options, {"question": "input", "reference": "output"}, prepare)
-
-
-def _nested(row: Cells) -> Cells:
-    """Return a row of Phoenix's CSV as its interface gives it: `input_question` in the object `input`."""
-    nested: Cells = {}
-    for name, value in row.items():
-        part, underscore, key = name.partition("_")
-        if underscore and part in ("input", "output", "metadata") and part not in row:
-            nested.setdefault(part, {})[key] = value
-        else:
-            nested[name] = value
-    return nested
 
 
 def is_langfuse(names: Set[str]) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
+from ragstone.features.bench.retrievers.values import Timing
 from ragstone.kernel.config import DenseSettings, RetrieverSettings
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.model import Embed, Role, Vectors
@@ -155,19 +156,9 @@ class Indexes:
         return self._built[key]
 
 
-class Searched(msgspec.Struct, frozen=True, kw_only=True):
-    """The rankings of all questions, and how long a question takes (see experiments.leaderboard.Timing)."""
-
-    rankings: list[Ranking]
-    p50_s: float
-    p95_s: float
-    n_timed: int
-    questions_per_s: float | None
-
-
 async def search_timed(
-    search: Search, questions: Sequence[Question], k: int, watch: Watch, embedders: Sequence[str]
-) -> Searched:
+    built: BuiltSearch, questions: Sequence[Question], k: int, watch: Watch, embedders: Sequence[str]
+) -> tuple[list[Ranking], Timing]:
     """Return what a search finds, and its times: all questions at once, then some one by one.
 
     embedders: those that the search embeds questions with; the vectors are made before the clock starts.
@@ -175,18 +166,22 @@ async def search_timed(
     for name in embedders:
         await asyncio.to_thread(watch.embedder(name), [question.question for question in questions], "query")
     n_asked, began = watch.n_asked, time.perf_counter()
-    rankings = await search(questions, k)
-    together_s = time.perf_counter() - began
+    rankings = await built.search(questions, k)
+    at_once_s = time.perf_counter() - began
     asks = watch.n_asked > n_asked
     step = max(1, len(questions) // N_TIMED)
-    seconds = [await _one_by_one(search, question, k, watch) for question in questions[::step][:N_TIMED]]
+    seconds = [
+        await _one_by_one(built.search, question, k, watch) for question in questions[::step][:N_TIMED]
+    ]
     p50, p95 = np.quantile(seconds, (0.5, 0.95)).tolist()
-    return Searched(
-        rankings=rankings,
+    return rankings, Timing(
+        index_s=built.index_s,
+        n_embedded=built.n_embedded,
+        n_cached=built.n_cached,
         p50_s=p50,
         p95_s=p95,
         n_timed=len(seconds),
-        questions_per_s=None if asks else len(questions) / max(together_s, 1e-9),
+        questions_per_s=None if asks else len(questions) / max(at_once_s, 1e-9),
     )
 
 
