@@ -25,6 +25,7 @@ from ragstone.kernel.config import ModelSettings, Price, Settings, choose
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import judge_names
 from ragstone.kernel.llm import Reply, open_door
+from ragstone.kernel.llm.learnt import learnt_in_folder
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.llm.response_store import MemoryLedger
 from ragstone.kernel.records import Answer, Context, Judgement
@@ -156,7 +157,9 @@ async def ask_all(bench: Bench, dialect: Dialect, folder: Path, n_rows: int) -> 
     """Return how many requests one command makes for so many prompts, and how many of them have a reply."""
     bench.requests.clear()
     ledger = MemoryLedger()
-    async with open_door(dialect.model, bench.settings(dialect), ledger, memory=folder) as door:
+    async with open_door(
+        dialect.model, bench.settings(dialect), ledger, memory=learnt_in_folder(folder)
+    ) as door:
         asked = (door.ask(prompt(f"Judge row one {n}.")) for n in range(n_rows))
         replies = await asyncio.gather(*asked, return_exceptions=True)
     return len(bench.requests), sum(isinstance(reply, Reply) for reply in replies)

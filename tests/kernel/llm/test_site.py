@@ -18,7 +18,7 @@ from ragstone.kernel.config import ModelSettings, Settings, load_settings
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm.prompt import CallFailed
 from ragstone.kernel.llm.providers import provider_of, providers
-from ragstone.kernel.llm.site import AZURE_VERSION, failures_of, identity_of, message_of
+from ragstone.kernel.llm.site import AZURE_VERSION, failures_of, message_of
 from ragstone.kernel.llm.transport import Unreachable
 
 HOSTED = [
@@ -183,8 +183,8 @@ class TestAzure:
 
 def test_the_ledger_tells_two_servers_of_one_model_apart():
     groq, _model = provider_of("groq/x")
-    assert identity_of(groq, "x", groq.base_url) == "groq/x"
-    assert identity_of(groq, "x", "http://me:secret@10.0.0.1/v1") == "groq/x@10.0.0.1/v1"
+    assert groq.identity_of("x", groq.base_url) == "groq/x"
+    assert groq.identity_of("x", "http://me:secret@10.0.0.1/v1") == "groq/x@10.0.0.1/v1"
 
 
 @pytest.mark.parametrize(

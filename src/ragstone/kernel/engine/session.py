@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -13,19 +13,16 @@ from ragstone.kernel.engine.call_log import CallLog, open_call_log
 from ragstone.kernel.engine.local import map_in_order, run_sync
 from ragstone.kernel.engine.progress import Advance, Progress, State, silent
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.llm import AnyLedger, Budget, Caps, load_secret, open_ledger
+from ragstone.kernel.llm import AnyLedger, Budget, Caps, load_secret
 from ragstone.kernel.llm.forecast import Forecast, Forecaster
 from ragstone.kernel.llm.learnt import LearntStore, learnt_in_folder
-from ragstone.kernel.llm.limits import RUN, SERVING
 from ragstone.kernel.llm.models import IN_ROUNDS, Models
-from ragstone.kernel.llm.response_store import MemoryLedger
 from ragstone.kernel.runs.summary import Calls
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.embedder import Embedder
     from ragstone.kernel.embedding.model import Embed
-    from ragstone.kernel.llm.prompt import Prompt
-    from ragstone.kernel.llm.rounds import AnsweredCall, Process
+    from ragstone.kernel.llm.rounds import Process
     from ragstone.kernel.systems.function import Callee
 
 In = TypeVar("In")
@@ -91,11 +88,11 @@ class Session:
             settings,
             stack,
             self.budget,
-            self._open_ledger,
+            None if worker is None else worker.ledger,
             offline=how.offline,
             # A forecast asks nobody, and counts the calls that a run would make again.
             keep_failures=settings.ledger.keep_failures or (how.offline and forecaster is None),
-            retry_policy=SERVING if serving else RUN,
+            serving=serving,
             wrap=None if forecaster is None else forecaster.listen,
             batch_progress=self._bar if how.batch else None,
             process=self._process,
@@ -228,23 +225,14 @@ class Session:
     def _bar(self, name: str, n_calls: int) -> AbstractContextManager[Advance]:
         return self.progress(name, n_calls, self.state)
 
-    def _open_ledger(self) -> AnyLedger:
-        if self._worker is not None and self._worker.ledger is not None:
-            return self._worker.ledger
-        counting = self._forecaster is None
-        return MemoryLedger() if self._serving else open_ledger(self.settings, counting=counting)
-
     def _memory(self) -> LearntStore:
         folder = self.settings.path(".ragstone")
         return learnt_in_folder(folder) if self._worker is None else self._worker.memory
 
     def _process(self, model: str) -> "Process":
-        def process(prompts: "Sequence[Prompt]") -> "Iterable[AnsweredCall]":
-            from ragstone.kernel.engine.cluster.vllm import processed
+        from ragstone.kernel.engine.cluster.vllm import processed
 
-            return processed(model, self.settings, prompts)
-
-        return self.processes.get(model) or process
+        return self.processes.get(model) or functools.partial(processed, model, self.settings)
 
 
 def in_rounds_of(settings: Settings) -> list[str]:

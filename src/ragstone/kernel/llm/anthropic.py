@@ -18,7 +18,7 @@ from ragstone.kernel.llm.openai_reply import NOT_TOLD, Events, NotEvents, post_s
 from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, list_price
 from ragstone.kernel.llm.reasoning import with_reasoning
-from ragstone.kernel.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
+from ragstone.kernel.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, open_site, raise_for
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Where, asked_in
 from ragstone.kernel.records import Usage, count_of, told_usage
 
@@ -78,7 +78,7 @@ async def open_anthropic(
 
         base_url = provider.address(settings)
         yield Endpoint(
-            identity=identity_of(provider, model, base_url),
+            identity=provider.identity_of(model, base_url),
             send=functools.partial(call, hear=None),
             stream=call,
             concurrency=concurrency,

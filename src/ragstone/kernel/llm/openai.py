@@ -15,7 +15,7 @@ from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.llm.openai_reply import StreamedReply, post_stream, read_reply
 from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, is_reasoner, list_price
-from ragstone.kernel.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site
+from ragstone.kernel.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, open_site
 from ragstone.kernel.llm.transport import BadRequest, Dialect, Endpoint, Where, Wire, asked_in
 
 DEFAULT_CONCURRENCY = 64
@@ -66,7 +66,7 @@ async def open_openai(
 
         base_url = provider.address(settings)
         yield Endpoint(
-            identity=identity_of(provider, model, base_url),
+            identity=provider.identity_of(model, base_url),
             send=send,
             stream=stream,
             concurrency=concurrency,

@@ -13,6 +13,7 @@ import msgspec
 
 from ragstone.kernel.config import ModelSettings, Price, Section, shipped
 from ragstone.kernel.errors import ModelError, nearest
+from ragstone.kernel.llm.keys import without_password
 
 Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp"]
 Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning"]
@@ -57,6 +58,14 @@ class Provider(Section, frozen=True, kw_only=True):
         """Return the address of the settings, else of the environment, else its own; empty for none."""
         given = [settings.base_url, *(os.environ.get(name) for name in self.base_url_env), self.base_url]
         return next((url for url in given if url), "").rstrip("/")
+
+    def identity_of(self, model: str, base_url: str) -> str:
+        """Return what the ledger knows a model at this address by.
+
+        Two servers may both call their model `default`: one must not be taken for the other.
+        """
+        where = "" if base_url == self.base_url else f"@{without_password(base_url).partition('//')[2]}"
+        return f"{self.name}/{model}{where}"
 
 
 @functools.cache

@@ -93,15 +93,6 @@ class Site:
         return self.shown(message_of(content)[:LONGEST_MESSAGE])[:400]
 
 
-def identity_of(provider: Provider, model: str, base_url: str) -> str:
-    """Return what the ledger knows a model at this address by.
-
-    Two servers may both call their model `default`: one must not be taken for the other.
-    """
-    where = "" if base_url == provider.base_url else f"@{without_password(base_url).partition('//')[2]}"
-    return f"{provider.name}/{model}{where}"
-
-
 @contextlib.asynccontextmanager
 async def open_site(
     provider: Provider, model: str, settings: ModelSettings, concurrency: int

@@ -2,10 +2,9 @@
 
 import asyncio
 import contextlib
-import functools
 import os
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
@@ -78,12 +77,15 @@ class StageWorker:
                 self._budget,
                 ledger,
                 begin.secret,
-                LearntStore(lambda: begin.learnt, functools.partial(self._channel.tell, Coordinator.learn)),
+                LearntStore(lambda: begin.learnt, self._keep_learnt),
                 begin.spec.listening,
             ),
         )
         self._channel.start()
         self._counting = asyncio.create_task(self._count_on())
+
+    def _keep_learnt(self, model: str, fields: Mapping[str, object]) -> None:
+        self._channel.tell(Coordinator.learn, model, fields)
 
     async def close(self) -> None:
         """End, where the process does not."""
