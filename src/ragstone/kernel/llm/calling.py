@@ -60,11 +60,10 @@ class Caller:
         self._draw = random.Random(0)
         self._retry_policy = retry_policy
         shared = budget.shared
-        limits = (
-            own_limits(concurrency, settings, retry_policy, self._draw)
-            if shared is None
-            else shared.limits(endpoint, concurrency, settings, retry_policy)
-        )
+        if shared is None or not endpoint or endpoint.startswith("llamacpp/"):  # a model in this process
+            limits = own_limits(concurrency, settings, retry_policy, self._draw)
+        else:
+            limits = shared.limits(endpoint, concurrency, settings)
         self.slots, self._circuit = limits.slots, limits.circuit
         self._calls, self._tokens = limits.calls, limits.tokens
 

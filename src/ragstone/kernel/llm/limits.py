@@ -416,9 +416,7 @@ class Shared(Protocol):
     def settle(self, number: int, tokens: int, usd: float) -> None:
         """Replace a reservation by what the call used."""
 
-    def limits(
-        self, endpoint: str, concurrency: int, settings: ModelSettings, retry_policy: RetryPolicy
-    ) -> Limits:
+    def limits(self, endpoint: str, concurrency: int, settings: ModelSettings) -> Limits:
         """Return the limits of an endpoint, which hold for all who ask it."""
 
 
