@@ -151,7 +151,10 @@ def price_of(identity: str, settings: Settings) -> Price | None:
     """Return the price of a model as the ledger names it, `transport/name@where`; None if it is unknown."""
     name, _, where = identity.rpartition("@") if "@" in identity else (identity, "", "")
     for model, table in settings.models.items():
-        if table.price_usd_per_million is not None and _identity(model) == name:
+        transport, _, declared = model.partition("/")
+        if transport == "llamacpp" and declared.endswith(".gguf"):
+            declared = declared.rpartition("/")[2].removesuffix(".gguf")
+        if table.price_usd_per_million is not None and f"{transport}/{declared}" == name:
             return table.price_usd_per_million
     transport, _, model = name.partition("/")
     if transport == "llamacpp":
@@ -167,14 +170,6 @@ class _CountedCalls(msgspec.Struct):
 
     usage: Usage = msgspec.field(default_factory=Usage)
     discount: float = 0.0
-
-
-def _identity(model: str) -> str:
-    """Return the ledger's name, without its `@where`, of a model as settings name it."""
-    transport, _, name = model.partition("/")
-    if transport == "llamacpp" and name.endswith(".gguf"):
-        name = name.rpartition("/")[2].removesuffix(".gguf")
-    return f"{transport}/{name}"
 
 
 def _tally(counts: list[int]) -> CallTally:

@@ -168,11 +168,7 @@ def _rows(lines: Iterable[bytes], file: Path) -> Iterator[Row]:
             continue
         yield row
     if bad:
-        raise DataError(_told(file, bad))
-
-
-def _told(file: Path, bad: list[str]) -> str:
-    return (
-        f"{file}: nothing was imported, for these lines are not as `ragstone ledger export` writes them. "
-        "Mend or delete them, and import again.\n" + "\n".join(bad)
-    )
+        raise DataError(
+            f"{file}: nothing was imported, for these lines are not as `ragstone ledger export` writes them. "
+            "Mend or delete them, and import again.\n" + "\n".join(bad)
+        )

@@ -70,7 +70,14 @@ async def open_anthropic(
         async def call(prompt: Prompt, hear: OnText | None) -> Completion:
             site.check_key()
             with asked_in(dialect, prompt, settings.extra, where, site.name) as asked:
-                body = _joined(_body(model, prompt, asked), settings.extra)
+                body, extra = _body(model, prompt, asked), settings.extra
+                # What both say of one object stands together.
+                both = {
+                    name: body[name] | extra[name]
+                    for name in body.keys() & extra
+                    if isinstance(extra[name], dict)
+                }
+                body |= extra | both
                 if hear is None:
                     return await _post(site, msgspec.json.encode(body))
                 reply, body["stream"] = _StreamedMessage(site, hear), True
@@ -122,14 +129,6 @@ def _reply_form(prompt: Prompt, form: type, way: str) -> dict[str, Any]:
         case "schema":
             return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
     return {}
-
-
-def _joined(body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
-    """Return the request with the fields of `extra`; what both say of one object stands together."""
-    both = {
-        name: body[name] | extra[name] for name in body.keys() & extra.keys() if isinstance(extra[name], dict)
-    }
-    return body | extra | both
 
 
 async def _post(site: Site, body: bytes) -> Completion:

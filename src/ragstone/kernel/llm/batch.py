@@ -94,7 +94,12 @@ class BatchJournal:
             with disk_errors(self.path):
                 journal.append_if(lambda _: None)  # also reads a last line that is whole but for its end
         found = {entry.tag: entry for entry in journal.rows}
-        self._sweep({tag for tag, entry in found.items() if entry.batch and not entry.settled})
+        needed = {tag for tag, entry in found.items() if entry.batch and not entry.settled}
+        # What killed processes left behind goes; a younger file may be another one's that lives.
+        for path in self.folder.glob("*.jsonl"):
+            with contextlib.suppress(OSError):
+                if path.stem not in needed and time.time() - path.stat().st_mtime > ABANDONED_S:
+                    path.unlink()
         return [entry for entry in found.values() if entry.model == model and not entry.settled]
 
     def note(self, entry: BatchEntry) -> None:
@@ -103,13 +108,6 @@ class BatchJournal:
             append_line(self.path, msgspec.json.encode(entry))
         if entry.settled:
             self.calls_of(entry.tag).unlink(missing_ok=True)
-
-    def _sweep(self, needed: set[str]) -> None:
-        """Delete what killed processes left behind; a younger file may be another one's that lives."""
-        for path in self.folder.glob("*.jsonl"):
-            with contextlib.suppress(OSError):
-                if path.stem not in needed and time.time() - path.stat().st_mtime > ABANDONED_S:
-                    path.unlink()
 
 
 class BatchDraft:

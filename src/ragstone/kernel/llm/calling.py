@@ -96,7 +96,12 @@ class Caller:
                     self._circuit.call_lost(failure)
                     raise
                 self._budget.retried()
-                await asyncio.sleep(self._pause_s(failure, n_failed))
+                # Never exactly as long as the others who failed with it.
+                if failure.retry_after_s is not None:
+                    pause_s = failure.retry_after_s + backoff_s(0, self._draw)
+                else:
+                    pause_s = min(backoff_s(n_failed - 1, self._draw), self._retry_policy.longest_wait_s)
+                await asyncio.sleep(pause_s)
             else:
                 self._circuit.answered()
                 return answered
@@ -109,12 +114,6 @@ class Caller:
         if failure.status == "timeout":
             return retry_policy.timeouts
         return retry_policy.attempts if self._circuit.has_answered else retry_policy.unproven
-
-    def _pause_s(self, failure: CallFailed, n_failed: int) -> float:
-        """Return how long to wait after a failure; never exactly as long as the others who failed with it."""
-        if failure.retry_after_s is not None:
-            return failure.retry_after_s + backoff_s(0, self._draw)
-        return min(backoff_s(n_failed - 1, self._draw), self._retry_policy.longest_wait_s)
 
     @contextlib.asynccontextmanager
     async def _attempt(self, most: Usage, trying: bool) -> AsyncIterator[_Attempt]:

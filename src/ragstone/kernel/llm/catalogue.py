@@ -254,7 +254,10 @@ def _model(model: str, table: ModelSettings, probes: dict[tuple[str, str], Model
     name, _, rest = model.partition("/")
     provider = providers().get(name)
     url = provider.address(table) if provider else table.base_url or ""
-    place = table.api_key_file or table.api_key_env or (_key_variable(provider, url) if provider else None)
+    place = table.api_key_file or table.api_key_env
+    if not place and provider is not None:
+        demanded = provider.needs_key and provider.base_url in ("", url)  # elsewhere a proxy may have it
+        place = provider.key_variable or (next(iter(provider.keys), None) if demanded else None)
     local = provider is not None and provider.dialect == "llamacpp"
     return ModelEntry(
         model=model,
@@ -266,12 +269,6 @@ def _model(model: str, table: ModelSettings, probes: dict[tuple[str, str], Model
         price=table.price_usd_per_million or (Price(input=0, output=0) if local else list_price(url, rest)),
         probe=probes.get((model, without_password(url))),
     )
-
-
-def _key_variable(provider: Provider, url: str) -> str | None:
-    """Return the variable of a key that is there, or that this address demands; None where it needs none."""
-    demanded = provider.needs_key and provider.base_url in ("", url)  # elsewhere there may be a proxy with it
-    return provider.key_variable or (next(iter(provider.keys), None) if demanded else None)
 
 
 def _gguf_models() -> list[GgufEntry]:

@@ -268,7 +268,12 @@ class Door:
         except ReplyError as mistake:
             if was_cut(prompt, first):
                 raise await self._useless(key, prompt, [first], cut_words(first, self._name), made) from None
-            again = _ask_again(prompt, first, str(mistake))
+            words = (
+                f"That reply cannot be used: {mistake}. "
+                "Reply again, with one JSON object of the form asked for."
+            )
+            more = (Message("assistant", first.text[:MOST_QUOTED] or "(nothing)"), Message("user", words))
+            again = msgspec.structs.replace(prompt, messages=prompt.messages + more)
         try:
             second, made_too = await self._complete(self._key(again), again, renew=renew)
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
@@ -542,10 +547,3 @@ def prompt_key(identity: str, prompt: Prompt, extra: Mapping[str, Any] = {}) -> 
         (identity, prompt.messages, prompt.nonce, parameters, msgspec.Raw(schema or b"null"))
     )
     return hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _ask_again(prompt: Prompt, said: Completion, mistake: str) -> Prompt:
-    """Return the prompt with the model's unusable reply and what was wrong with it."""
-    words = f"That reply cannot be used: {mistake}. Reply again, with one JSON object of the form asked for."
-    more = (Message("assistant", said.text[:MOST_QUOTED] or "(nothing)"), Message("user", words))
-    return msgspec.structs.replace(prompt, messages=prompt.messages + more)

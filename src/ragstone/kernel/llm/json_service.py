@@ -130,15 +130,11 @@ def _paths(value: Json, wanted: type[str] | type[list[Json]], path: str, depth: 
         yield path
     if depth and isinstance(value, Mapping):
         for name, inner in islice(value.items(), MOST_PATHS):
-            step = f".{name}" if NAME.fullmatch(name) else f"[{_quoted(name)}]"
+            escaped = name[:60].replace("\\", "\\\\").replace("'", "\\'")
+            step = f".{name}" if NAME.fullmatch(name) else f"['{escaped}']"
             yield from _paths(inner, wanted, path + step, depth - 1)
     elif depth and isinstance(value, list):
         yield from _paths(value[0] if value else None, wanted, f"{path}[*]", depth - 1)
-
-
-def _quoted(name: str) -> str:
-    escaped = name[:60].replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _first(item: Json) -> str:

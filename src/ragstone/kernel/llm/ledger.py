@@ -117,7 +117,9 @@ class Ledger:
                 "SELECT model, response, created, checksum FROM responses WHERE key = ?", (key,)
             ).fetchone()
             if row is None and not self._checked:
-                self._check()
+                if self.path.stat().st_size <= CHECKED_BYTES:
+                    check_order(self._reader)
+                self._checked = True
         except sqlite3.Error as mistake:
             raise DataError(explain(self.path, mistake)) from None
         if row is None:
@@ -131,11 +133,6 @@ class Ledger:
         if self._counting and saved:
             self._hits.add(row[0].decode(errors="replace"), completion.usage)
         return completion
-
-    def _check(self) -> None:
-        if self.path.stat().st_size <= CHECKED_BYTES:
-            check_order(self._reader)
-        self._checked = True
 
     async def turn(self, key: bytes, since: float = 0.0) -> LedgerTurn:
         """See AnyLedger. Raises DataError."""

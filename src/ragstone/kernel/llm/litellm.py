@@ -63,7 +63,8 @@ async def open_litellm(
         body = _body(prompt, asked.way) | {"model": model, "timeout": timeout_s, "num_retries": 0}
         body |= {"api_key": key} if key else {}
         body |= {"api_base": settings.base_url} if settings.base_url else {}
-        body |= {"extra_headers": _headers(settings, key)} if settings.headers else {}
+        headers = {name: value.replace("{key}", key) for name, value in settings.headers.items()}
+        body |= {"extra_headers": headers} if headers else {}
         body |= settings.extra
         started = time.perf_counter()
         try:
@@ -135,10 +136,6 @@ def _body(prompt: Prompt, mode: str) -> dict[str, Any]:
     return body | {"response_format": {"type": "json_schema", "json_schema": asked}}
 
 
-def _headers(settings: ModelSettings, key: str) -> dict[str, str]:
-    return {name: value.replace("{key}", key) for name, value in settings.headers.items()}
-
-
 def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Completion:
     """Return what litellm's reply holds: an object whose optional fields are often not there at all."""
     if not reply.choices:
@@ -177,7 +174,8 @@ def _failure(model: str, mistake: Exception, key: str) -> ModelError:
     version, while the tree of them changes.
     """
     kinds = {kind.__name__ for kind in type(mistake).__mro__}
-    words = f"litellm/{model}: {_words(mistake, key)}"
+    reason = hide(" ".join(str(mistake).split()), [key])[:400]
+    words = f"litellm/{model}: {reason}"
     if kinds & {"AuthenticationError", "PermissionDeniedError"}:
         return ModelError(f"{words}. Check the key's environment variable.")
     if "NotFoundError" in kinds or "LLM Provider NOT provided" in words:
@@ -209,9 +207,3 @@ def _rate_limited(mistake: Exception, words: str) -> CallFailed:
     if retry_after_s > PATIENCE_S:
         return CallFailed("rate_limited", f"{words} (wait {told_wait(retry_after_s)})")
     return CallFailed("rate_limited", words, retryable=True, retry_after_s=retry_after_s)
-
-
-def _words(mistake: Exception, key: str) -> str:
-    """Return the first words of an error, on one line, without the key."""
-    words = " ".join(str(mistake).split())
-    return hide(words, [key])[:400]

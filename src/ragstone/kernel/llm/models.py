@@ -212,7 +212,14 @@ class Models:
             offline=self.offline,
         )
         self._take(rounds)
-        door = self._door(_unsent(model), limits)
+
+        async def send(
+            _prompt: Prompt,
+        ) -> Completion:  # a call that gets past the rounds is a mistake of ours
+            raise ModelError(f"{model} is asked in rounds alone")
+
+        endpoint = Endpoint(identity=model, send=send, concurrency=1, price=None)
+        door = self._door(endpoint, limits)
         door.by_rounds(rounds)
         return door
 
@@ -240,11 +247,3 @@ class Models:
                 self._ledger = open_ledger(self._settings, counting=self._wrap is None)
             self._stack.callback(self._ledger.close)
         return self._ledger
-
-
-# For a door whose rounds complete every call: one that gets past them is a mistake of ours, and is told.
-def _unsent(model: str) -> Endpoint:
-    async def send(_prompt: Prompt) -> Completion:
-        raise ModelError(f"{model} is asked in rounds alone")
-
-    return Endpoint(identity=model, send=send, concurrency=1, price=None)

@@ -34,7 +34,10 @@ async def open_openai(
     """
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
-    dialect = _first_dialect(provider, model, settings)
+    # OpenAI's own reasoning models know one limit only.
+    own = provider.name == "openai" and provider.address(settings) == provider.base_url
+    one_limit = (own or provider.dialect == "azure") and is_reasoner(model)
+    dialect = Dialect(tokens_field="max_completion_tokens") if one_limit else Dialect()
     async with open_site(provider, model, settings, concurrency) as site:
         chat = _ChatModel(site, model, settings.extra)
 
@@ -74,14 +77,6 @@ async def open_openai(
             wire=_wire(chat, dialect) if "batch" in provider.can else None,
             dialect=dialect,
         )
-
-
-def _first_dialect(provider: Provider, model: str, settings: ModelSettings) -> Dialect:
-    """Return what an endpoint is taken to understand: OpenAI's own reasoning models know one limit only."""
-    own = provider.name == "openai" and provider.address(settings) == provider.base_url
-    if (own or provider.dialect == "azure") and is_reasoner(model):
-        return Dialect(tokens_field="max_completion_tokens")
-    return Dialect()
 
 
 class _ChatModel(msgspec.Struct, frozen=True):

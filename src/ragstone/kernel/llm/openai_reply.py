@@ -270,16 +270,12 @@ async def post_stream(site: Site, path: str, body: bytes, reply: Streamed, silen
                 if reply.take(part):
                     silence.reschedule(clock() + silence_s)
                 if reply.over:
-                    await _drain(response)
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(DRAIN_S):
+                            while not response.content.at_eof():
+                                await response.content.readany()
                     break
     return msgspec.structs.replace(reply.completion(), latency_s=round(time.perf_counter() - started, 4))
-
-
-async def _drain(response: aiohttp.ClientResponse) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_S):
-            while not response.content.at_eof():
-                await response.content.readany()
 
 
 class StreamedReply:

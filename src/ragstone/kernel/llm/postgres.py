@@ -206,7 +206,12 @@ class PostgresLedger:
         try:
             answer = await asyncio.shield(asked)
         except asyncio.CancelledError:  # what is granted all the same must not stay with us
-            asked.add_done_callback(lambda done: self._give_back(key, done))
+
+            def give_back(done: "asyncio.Future[_Answer]") -> None:
+                if not done.cancelled() and done.exception() is None and done.result().granted:
+                    self.release(key)
+
+            asked.add_done_callback(give_back)
             raise
         return LedgerTurn(self._read(key, answer, saved=True), answer.granted)
 
@@ -241,10 +246,6 @@ class PostgresLedger:
             return self._decode(response)
         except msgspec.DecodeError:
             return None
-
-    def _give_back(self, key: bytes, done: "asyncio.Future[_Answer]") -> None:
-        if not done.cancelled() and done.exception() is None and done.result().granted:
-            self.release(key)
 
     def _answer(self, connection: "Connection", wishes: list[_Wish]) -> list[_Answer]:
         """Return what is known of each key; in the first thread."""

@@ -174,7 +174,8 @@ def without_thought(text: str) -> str:
 def _the_one(found: list[dict[str, Any]], text: str, reply: type, nonce: str | None) -> Any:
     """Return the valid object among these. Raises ReplyError when there is none, or two that differ."""
     valid: list[Any] = []
-    mistake = None if found else ReplyError(f"no JSON object in the reply {_shown(text)}")
+    excerpt = text if len(text) <= 80 else text[:77] + "..."
+    mistake = None if found else ReplyError(f"no JSON object in the reply {excerpt!r}")
     for item in found:
         try:
             value = validate(item, reply, nonce)
@@ -244,7 +245,3 @@ def _writable(value: Any) -> Any:
 
 # Not strict: a line break inside a string is what small models write, and it changes no meaning.
 DECODER = json.JSONDecoder(strict=False, parse_constant=_reject, object_pairs_hook=_unique)
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:77] + "...")

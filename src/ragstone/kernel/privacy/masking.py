@@ -129,15 +129,14 @@ class MaskedValues:
         for span in spans:
             known = self.numbers[span.kind]
             number = known.setdefault(span.value, self._first + len(known))
-            written = MARKED.sub(self._original, text[span.start : span.end])
+            # An expression of the user's may reach over a mark.
+            written = MARKED.sub(
+                lambda mark: self.originals[mark[1], int(mark[2])], text[span.start : span.end]
+            )
             self.originals.setdefault((span.kind, number), written)
             pieces += [text[last : span.start], f"[{span.kind}{BLANK}{number}]"]
             last = span.end
         return "".join([*pieces, text[last:]])
-
-    def _original(self, mark: re.Match[str]) -> str:
-        """Return what stood where a mark stands: an expression of the user's may reach over one."""
-        return self.originals[mark[1], int(mark[2])]
 
 
 class _Finders(NamedTuple):

@@ -1,7 +1,7 @@
 """Names of people, where the words around them say that they are names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -35,7 +35,8 @@ class _NamePatterns(NamedTuple):
 def _patterns() -> _NamePatterns:
     listed = load_words("names.toml")
     called, i_am, titles, greetings, closings, forms = (
-        _either(listed[key]) for key in ("called", "i_am", "titles", "greetings", "closings", "forms")
+        "|".join(map(re.escape, sorted(listed[key], key=len, reverse=True)))
+        for key in ("called", "i_am", "titles", "greetings", "closings", "forms")
     )
     before, title = r"(?<![\w\[])", rf"(?:{titles})(?!\w)\.?\s+"
     return _NamePatterns(
@@ -55,10 +56,6 @@ def _patterns() -> _NamePatterns:
 
 def _words(key: str) -> frozenset[str]:
     return _patterns().words[key]
-
-
-def _either(words: Sequence[str]) -> str:
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -167,7 +167,9 @@ def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
         for last in range(min(len(groups), first + MOST_GROUPS), first, -1):
             if not 7 <= ends[last] - ends[first] <= 17:
                 continue
-            start = run.start() if first == 0 else _opening(text, groups[first][0])
+            start = run.start() if first == 0 else groups[first][0]
+            while first and start and text[start - 1] in "(+":
+                start -= 1
             end = groups[last - 1][1]
             if _is_phone(text, start, end, groups[first:last], run.span()):
                 # "(0800 678 1602 free)": the bracket is the sentence's.
@@ -177,13 +179,6 @@ def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
                 break
         else:
             first += 1
-
-
-def _opening(text: str, start: int) -> int:
-    """Return the start with the bracket or plus that stands before it."""
-    while start and text[start - 1] in "(+":
-        start -= 1
-    return start
 
 
 def _is_phone(
@@ -220,7 +215,12 @@ def _is_national(written: str, digits: str, sizes: tuple[int, ...]) -> bool:
     n = len(digits)
     if written.startswith("("):
         inside = written[1:].partition(")")[0]
-        return 8 <= n <= 12 and len(sizes) > 1 and 2 <= len(inside.strip()) <= 5 and not _is_year(inside)
+        return (
+            8 <= n <= 12
+            and len(sizes) > 1
+            and 2 <= len(inside.strip()) <= 5
+            and not re.fullmatch(_YEARS, inside.strip())
+        )
     if digits[0] == "0" and digits[1] != "0":
         if len(sizes) == 1:
             return n in (10, 11)
@@ -237,10 +237,6 @@ def _is_national(written: str, digits: str, sizes: tuple[int, ...]) -> bool:
             sizes == (2, 5, 4) and digits[2] == "9",
         )
     )
-
-
-def _is_year(written: str) -> bool:
-    return re.fullmatch(_YEARS, written.strip()) is not None
 
 
 def _is_mobile_in_one(text: str, digits: str) -> bool:

@@ -94,7 +94,10 @@ def _fields(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(value, str):
-        yield name, _writable(value)
+        yield (
+            name,
+            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        )
     elif isinstance(value, int) and abs(value) >= LONG_NUMBER:
         yield name, str(value)
     elif isinstance(value, Mapping):
@@ -117,7 +120,3 @@ def _with_texts(value: Any, texts: Iterator[str]) -> Any:  # noqa: ANN401
     if isinstance(value, list | tuple):
         return [_with_texts(inner, texts) for inner in value]
     return value
-
-
-def _writable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
