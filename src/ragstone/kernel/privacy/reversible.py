@@ -66,7 +66,7 @@ def _finished(marked: str, repeated: Sequence[tuple[str, str]], keep: str) -> st
 
 
 def _pattern(values: Sequence[str], keep: str) -> re.Pattern[str]:
-    """Return the pattern of a mark, of what is kept, and each value, however it is written: a group for each."""
+    """Return the pattern of a mark, of what is kept, each value however written: a group for each."""
     patterns = [MARKED.pattern, *([re.escape(keep)] if keep else [])]
     for value in values:
         characters = [re.escape(character) for character in value if not _GAP.match(character)]
