@@ -43,9 +43,9 @@ async def open_openai(
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()
-            with asked_in(dialect, prompt, settings.extra, where, site.name) as asked:
+            with asked_in(dialect, prompt, settings.extra, where, site.name) as form:
                 started = time.perf_counter()
-                response, content = await exchange(site, "POST", PATH, data=chat.body(prompt, asked))
+                response, content = await exchange(site, "POST", PATH, data=chat.body(prompt, form))
                 completion = read_reply(
                     site,
                     response.status,
@@ -63,8 +63,8 @@ async def open_openai(
                 hear(completion.text)
                 return completion
             site.check_key()
-            with asked_in(dialect, prompt, settings.extra, where, site.name, streamed=True) as asked:
-                body = chat.body(prompt, asked, stream=True)
+            with asked_in(dialect, prompt, settings.extra, where, site.name, streamed=True) as form:
+                body = chat.body(prompt, form, stream=True)
                 return await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
 
         base_url = provider.address(settings)
@@ -133,8 +133,8 @@ def _reply_form(prompt: Prompt, form: type, mode: str) -> dict[str, Any]:
     name = re.sub(r"[^\w-]", "_", form.__name__, flags=re.ASCII)[:64]
     match mode:
         case "json_schema":
-            asked = {"name": name, "strict": True, "schema": schema}
-            return {"response_format": {"type": "json_schema", "json_schema": asked}}
+            reply_schema = {"name": name, "strict": True, "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": reply_schema}}
         case "tool":
             return {
                 "tools": [{"type": "function", "function": {"name": name, "parameters": schema}}],
@@ -158,7 +158,7 @@ async def _send_file_or_body(
             payload = form()
             request = {"data": payload, "headers": {"Content-Type": payload.headers["Content-Type"]}}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
-        response, found = await exchange(
+        response, reply = await exchange(
             site, method, path, most_bytes=MOST_FILE_BYTES, timeout=timeout, **request
         )
-    return response.status, found
+    return response.status, reply

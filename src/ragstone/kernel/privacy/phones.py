@@ -28,12 +28,14 @@ class _NumberPatterns(NamedTuple):
 
 @cache
 def _patterns() -> _NumberPatterns:
-    words = {key: "|".join(map(re.escape, listed)) for key, listed in load_words("numbers.toml").items()}
+    alternatives = {
+        key: "|".join(map(re.escape, listed)) for key, listed in load_words("numbers.toml").items()
+    }
     whole = r"(?<![\w\[])(?:{})(?!\w)"
-    phone, other = whole.format(words["phone"]), whole.format(words["other"])
+    phone, other = whole.format(alternatives["phone"]), whole.format(alternatives["other"])
     return _NumberPatterns(
-        re.compile(rf"{phone}|{words['phone_within']}|{_MINE}", re.IGNORECASE),
-        re.compile(rf"{other}|{words['other_within']}", re.IGNORECASE),
+        re.compile(rf"{phone}|{alternatives['phone_within']}|{_MINE}", re.IGNORECASE),
+        re.compile(rf"{other}|{alternatives['other_within']}", re.IGNORECASE),
     )
 
 
@@ -56,19 +58,19 @@ def says_other(text: str, start: int) -> bool:
     return other >= 0 and other > _last(_patterns().phone, text, start)
 
 
-def _last(words: re.Pattern[str], text: str, start: int) -> int:
+def _last(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Return where the last such word in the BEFORE characters ends, -1 without one.
 
     What was claimed counts as one character: a text that is masked once more has the same words beside a
     number, however long its placeholders are.
     """
     before = _CLAIMED.sub(BLANK, text[max(0, start - REACH) : start])[-BEFORE:]
-    return _last_in(words, before) if _LETTER.search(before) else -1
+    return _last_in(pattern, before) if _LETTER.search(before) else -1
 
 
 @lru_cache(maxsize=1024)  # several readings of one number ask in turn
-def _last_in(words: re.Pattern[str], before: str) -> int:
-    ends = [match.end() for match in words.finditer(before)]
+def _last_in(pattern: re.Pattern[str], before: str) -> int:
+    ends = [match.end() for match in pattern.finditer(before)]
     return ends[-1] if ends else -1
 
 
@@ -159,8 +161,8 @@ def find_phones(text: str) -> Iterator[Span]:
 
 def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
     """Yield the numbers in a run of groups of digits: the longest that is one, from the left."""
-    found = islice(_GROUP.finditer(text, *run.span()), MOST_IN_RUN)
-    groups = [match.span() for match in found]
+    matches = islice(_GROUP.finditer(text, *run.span()), MOST_IN_RUN)
+    groups = [match.span() for match in matches]
     ends = [0, *accumulate(end - start for start, end in groups)]
     first = 0
     while first < len(groups):
